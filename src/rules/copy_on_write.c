@@ -25,6 +25,7 @@ struct copies {
 	struct storm storm;
 	u64 reused, reused_ns; /* pages that it need not share any more: a fault, and no copy */
 	u64 anon_bytes;        /* 0: not known */
+	u64 start_ns;
 	u32 ppid;
 };
 
@@ -76,6 +77,7 @@ static int feed(void *v, const struct rec *rec)
 			return -ENOMEM;
 		p->anon_bytes = m->anon_bytes;
 		p->ppid = m->ppid;
+		p->start_ns = m->start_ns;
 		return 0;
 	}
 	return facts_feed(&s->facts, rec);
@@ -242,6 +244,16 @@ static bool is_small(const struct rule_sums *s, u32 tgid)
 	return most && most < SMALL_BYTES;
 }
 
+/* A server that starts: it and its parent began within the look. */
+static bool starts(const struct rule_sums *s, const struct report *r, u32 tgid)
+{
+	const struct copies *own = groups_find(&s->by, &tgid);
+	const struct copies *parent = own ? groups_find(&s->by, &own->ppid) : NULL;
+
+	return parent && own->start_ns > r->stream->first_ns &&
+	       parent->start_ns > r->stream->first_ns;
+}
+
 static int level_of(const struct rule_sums *s, const struct report *r, const struct program *g)
 {
 	const struct copies *most = groups_find(&s->by, &g->tgid);
@@ -259,6 +271,8 @@ static int level_of(const struct rule_sums *s, const struct report *r, const str
 		return -1;
 	level = MAX(share_level(report_share(r, cost_ns(g)), 0.02, 0.1, 0.5),
 		share_level(part, 0.03, 0.1, 2));
+	if (starts(s, r, g->tgid))
+		level = MIN(level, (int)LEVEL_NOTE);
 	return large ? MAX(level, (int)LEVEL_NOTE) : level;
 }
 

@@ -443,14 +443,16 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 			 "them together do."
 		       : "Each of them touches new anonymous pages all the time and gives none "
 			 "back: little each, much together.";
+	if (!tgid || tgid == last->leader) /* the one that started them has no part in it */
+		tgid = last->biggest;
 	if (piles)
 		finding_line(r, f->try_,
 			"See what one of them waits for, and why it does not end: `cat "
 			"/proc/%u/wchan; ls -l /proc/%u/fd | tail`",
-			tgid ? tgid : last->biggest, tgid ? tgid : last->biggest);
+			tgid, tgid);
 	finding_line(r, f->try_,
 		"See what one of them allocates and does not free: `memwhy leak -p %u --for 60s`",
-		tgid ? tgid : last->biggest);
+		tgid);
 	if (!piles)
 		finding_line(r, f->try_,
 			"Have each end after a number of requests, until the cause is found "

@@ -250,6 +250,8 @@ static int report(void *v, struct report *r)
 			break;
 		worst->told = true;
 		level = share_level(report_share(r, worst->ns), 0.03, 0.15, 2);
+		if (worst->outside_ns * 2 > worst->ns && looks_too(r, worst->outsider))
+			level = MIN(level, (int)LEVEL_NOTE);
 		if (level >= 0 && worst->waits >= MIN_WAITS)
 			tell(r, s, tgid, worst, level);
 	}

@@ -19,12 +19,14 @@
 /* Of the pages touched, at most this part may have been kept: the others were given back. */
 #define KEPT_PART 3
 #define MIN_CHURN_PAGES 16384 /* 64 MiB */
+#define SHARED_SWING (4ULL << 20)
 #define GIVEN_PART 3.0 /* of what was touched, at least one in so many bytes was given back */
 
 struct process_faults {
 	struct storm touched;
 	u64 start_ns, first_bytes, last_bytes, peak_bytes; /* anonymous; start 0: not known */
 	u64 samples;
+	u64 least_bytes, other_least, other_peak; /* other: resident, and not anonymous */
 };
 
 struct call_key {
@@ -78,7 +80,11 @@ static int memory_feed(struct state *s, const struct process_memory *r)
 		p->start_ns = r->start_ns;
 		p->first_bytes = r->first_anon_bytes;
 	}
-	p->samples++;
+	if (!p->samples++)
+		p->least_bytes = p->other_least = ~0ULL;
+	p->least_bytes = MIN(p->least_bytes, r->anon_bytes);
+	p->other_least = MIN(p->other_least, counter_rise(r->anon_bytes, r->rss_bytes));
+	p->other_peak = MAX(p->other_peak, counter_rise(r->anon_bytes, r->rss_bytes));
 	p->last_bytes = r->anon_bytes;
 	p->peak_bytes = MAX(p->peak_bytes, r->anon_bytes);
 	return 0;
@@ -184,6 +190,15 @@ static void tell_giver(struct report *r, struct finding *f, const struct state *
 		finding_stack(r, f, c->stack, 6);
 }
 
+/* Files and segments in memory that it makes, fills and lets go: these go up and down, and its
+ * anonymous memory does not. No allocator has a part in it. */
+static bool is_shared(const struct process_faults *p)
+{
+	u64 swing = p->samples >= 3 ? p->other_peak - p->other_least : 0;
+
+	return swing >= SHARED_SWING && swing >= 4 * (p->peak_bytes - p->least_bytes);
+}
+
 static void tell_keep(
 	struct report *r, struct finding *f, const struct call_key *k, enum runtime runtime)
 {
@@ -226,7 +241,12 @@ static void tell(
 		 "again, "
 		 "page by page, when it is touched the next time. Keeping it costs nothing but the "
 		 "memory itself.";
-	tell_keep(r, f, k, runtime_of(r, tgid, stacks, ARRAY_SIZE(stacks)));
+	if (is_shared(p))
+		finding_line(r, f->try_,
+			"Most of it is shared memory (segments, memfd, files in tmpfs): use the "
+			"same segment again, in place of a new one each time.");
+	else
+		tell_keep(r, f, k, runtime_of(r, tgid, stacks, ARRAY_SIZE(stacks)));
 	finding_line(r, f->undo, "Start it again without that setting.");
 	finding_line(r, f->verify, "`memwhy faults --stacks=user --for 10s -p %u`", tgid);
 }
@@ -270,7 +290,8 @@ static struct process_faults *next_worst(struct state *s, u64 below, u32 *ret_tg
 	return best;
 }
 
-/* What was started within the look, as a compiler is, may be over soon: no more than a note. */
+/* What was started within the look, as a compiler is, may be over soon: no more than a note. Nor is
+ * new shared memory, which is passed on. */
 static int level_of(const struct report *r, const struct process_faults *p)
 {
 	double share = report_share(r, p->touched.ns);
@@ -278,7 +299,7 @@ static int level_of(const struct report *r, const struct process_faults *p)
 
 	if (share < NOTE_SHARE)
 		return -1;
-	return young ? LEVEL_NOTE : MAX(share_level(share, 0.1, 0.25, 0.7), (int)LEVEL_NOTE);
+	return young || is_shared(p) ? LEVEL_NOTE : MAX(share_level(share, 0.1, 0.25, 0.7), (int)LEVEL_NOTE);
 }
 
 static int report(void *v, struct report *r)

@@ -97,6 +97,25 @@ static void test_copies_of_parent(void **unused)
 	view_close(&f);
 }
 
+/* A server that starts: it and its parent began within the look. Children alone come all the time. */
+static void test_copies_at_a_start(void **unused)
+{
+	(void)unused;
+	for (u64 parent = 5; parent <= 2 * NSEC_PER_SEC; parent += 2 * NSEC_PER_SEC - 5) {
+		struct fixture f;
+
+		begin(&f, &rule_copy_on_write);
+		PUT(&f, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7, .ppid = 1,
+			.start_ns = parent, .anon_bytes = 512 * MIB, .comm = "writer");
+		PUT(&f, struct process_memory, REC_PROCESS_MEMORY, .tgid = 8, .ppid = 7,
+			.start_ns = 3 * NSEC_PER_SEC, .anon_bytes = 100 * MIB, .comm = "reader");
+		f.stream.first_ns = NSEC_PER_SEC;
+		faults(&f, 8, COPIED, 200000, 2 * NSEC_PER_SEC);
+		assert_int_equal(only(&f)->level, parent == 5 ? LEVEL_WARNING : LEVEL_NOTE);
+		view_close(&f);
+	}
+}
+
 /* Each worker copies little; together they lose as much, and are told by their program. */
 static void test_copies_of_workers(void **unused)
 {
@@ -261,6 +280,28 @@ static void test_touched_again_young(void **unused)
 	view_close(&f);
 }
 
+/* New shared memory, made, passed on and let go, is no matter of an allocator. */
+static void test_touched_shared(void **unused)
+{
+	(void)unused;
+	for (int shared = 0; shared < 2; shared++) {
+		const struct finding *x;
+		struct fixture f;
+
+		begin(&f, &rule_touch_again);
+		for (u64 i = 0; i < 4; i++)
+			PUT(&f, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7, .ppid = 1,
+				.start_ns = 5, .first_anon_bytes = 40 * MIB,
+				.anon_bytes = (40 + (shared ? 0 : i % 2 * 20)) * MIB,
+				.rss_bytes = (50 + i % 2 * 20) * MIB, .comm = "writer");
+		faults(&f, 7, TOUCHED, 400000, 4 * NSEC_PER_SEC);
+		x = only(&f);
+		assert_int_equal(x->level, shared ? LEVEL_NOTE : LEVEL_WARNING);
+		assert_int_equal(says(x->try_, "use the same segment again"), shared);
+		view_close(&f);
+	}
+}
+
 /* One that is too small to be sampled is known by its calls; shared memory is not given back. */
 static void test_touched_again_small(void **unused)
 {
@@ -342,6 +383,11 @@ static void test_lock_outside(void **unused)
 	assert_non_null(strstr(x->title, "writer (pid 7) keeps threads of reader (pid 8) waiting"));
 	assert_true(says(x->evidence, "writer (pid 7) had the lock in read()"));
 	assert_true(says(x->try_, "Have writer (pid 7) look less often"));
+	view_close(&f);
+	begin(&f, &rule_mmap_lock); /* another look, which ends */
+	PUT(&f, struct rec_task, REC_TASK, .tgid = 9, .comm = "memwhy");
+	lock_wait(&f, 8, 9, 9, 3 * NSEC_PER_SEC);
+	assert_int_equal(only(&f)->level, LEVEL_NOTE);
 	view_close(&f);
 	begin(&f, &rule_mmap_lock);
 	lock_wait(&f, 8, 8, 9, 100 * NSEC_PER_MSEC); /* 1 % */
@@ -891,6 +937,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_copies_of_parent),
+		cmocka_unit_test(test_copies_at_a_start),
 		cmocka_unit_test(test_copies_of_workers),
 		cmocka_unit_test(test_copies_of_shells),
 		cmocka_unit_test(test_fork_cost),
@@ -899,6 +946,7 @@ int main(void)
 		cmocka_unit_test(test_growth_beneath),
 		cmocka_unit_test(test_touched_again),
 		cmocka_unit_test(test_touched_again_young),
+		cmocka_unit_test(test_touched_shared),
 		cmocka_unit_test(test_touched_again_small),
 		cmocka_unit_test(test_touched_once),
 		cmocka_unit_test(test_lock_within),

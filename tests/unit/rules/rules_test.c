@@ -1176,6 +1176,16 @@ static void test_slab(void **unused)
 	assert_true(says(f->try_, "memwhy leak --kernel --for 60s"));
 	end(&b);
 
+	begin(&b, &rule_slab_growth, 1); /* caches shrank, and what cannot be reclaimed grew */
+	for (u64 n = 0; n < 2; n++) {
+		value(&b, SYSTEM_MEMINFO, "Slab", (300 - n * 10) * MIB, NULL);
+		value(&b, SYSTEM_MEMINFO, "SUnreclaim", (100 + n * 50) * MIB, NULL);
+	}
+	value(&b, SYSTEM_MEMINFO, "Slab", 340 * MIB, NULL);
+	value(&b, SYSTEM_MEMINFO, "SUnreclaim", 150 * MIB, NULL);
+	assert_non_null(strstr(only(&b)->title, "grew by 50.0 MiB in 10 s (none of it can be"));
+	end(&b);
+
 	/* Where it is about what cannot be reclaimed, the cache is one of that kind. */
 	begin(&b, &rule_slab_growth, 1);
 	for (u64 n = 100; n <= 200; n += 100) {
@@ -1349,9 +1359,34 @@ static void test_numa(void **unused)
 	end(&b);
 }
 
+static void test_numa_hints(void **unused)
+{
+	(void)unused;
+	for (u32 nodes = 1; nodes <= 2; nodes++) {
+		struct bench b;
+
+		begin(&b, &rule_numa_hints, nodes);
+		value(&b, SYSTEM_SETTING, "kernel.numa_balancing", 1, NULL);
+		value(&b, SYSTEM_VMSTAT, "numa_hint_faults", 5, NULL);
+		value(&b, SYSTEM_VMSTAT, "numa_hint_faults", 120005, NULL);
+		if (nodes == 1) {
+			const struct finding *f = only(&b);
+
+			assert_int_equal(f->level, LEVEL_RISK);
+			assert_non_null(strstr(f->title, "12000 page faults a second for nothing"));
+			assert_true(says(f->try_, "`sysctl -w kernel.numa_balancing=0`"));
+			assert_true(says(f->undo, "`sysctl -w kernel.numa_balancing=1`"));
+		} else {
+			assert_int_equal(conclude(&b), 0);
+		}
+		end(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numa_hints),
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_reclaim_memcg),
 		cmocka_unit_test(test_reclaim_global),

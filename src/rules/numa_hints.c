@@ -1,0 +1,38 @@
+/* Hint faults of NUMA balancing on a machine with one node: there is nothing to balance. */
+#include <string.h>
+
+#include "rules/facts.h"
+#include "rules/rules.h"
+
+#define MANY 100.0 /* a second */
+#define RISK 10000.0
+
+static int report(void *v, struct report *r)
+{
+	const struct facts *f = v;
+	double faults = (double)facts_delta(f, "numa_hint_faults") / report_seconds(r);
+	u64 mode = facts_last(f, "kernel.numa_balancing");
+	struct finding *x;
+
+	if (r->stream->host.nodes != 1 || !mode || faults < MANY)
+		return 0;
+	x = report_finding(r, faults >= RISK ? LEVEL_RISK : LEVEL_NOTE, "numa-hints");
+	if (!x)
+		return 0;
+	x->title = report_text(r,
+		"NUMA balancing is on, though there is one node: %.0f page faults a second for "
+		"nothing",
+		faults);
+	x->confidence = "high: the kernel's own counts and setting";
+	finding_line(r, x->evidence, "kernel.numa_balancing is %llu; numa_hint_faults rose by %llu, "
+				     "numa_pte_updates by %llu",
+		mode, facts_delta(f, "numa_hint_faults"), facts_delta(f, "numa_pte_updates"));
+	x->why = "To see which node uses a page, the kernel takes its mapping away for a while, and "
+		 "the next access is a fault. With one node all pages are where they should be.";
+	finding_line(r, x->try_, "`sysctl -w kernel.numa_balancing=0`");
+	finding_line(r, x->undo, "`sysctl -w kernel.numa_balancing=%llu`", mode);
+	finding_line(r, x->verify, "`grep numa_hint_faults /proc/vmstat`");
+	return 0;
+}
+
+const struct view rule_numa_hints = FACTS_RULE(report);
