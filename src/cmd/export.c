@@ -220,7 +220,8 @@ static int trace_write(struct exporting *e, const struct options *o)
 			p.trace.left_out);
 	if (!rc && !p.slices)
 		fprintf(stderr,
-			"memwhy: the trace has counters only: events are recorded with --each\n");
+			"memwhy: the trace has counters only: slices are of stalls, reclaim, compaction, huge "
+			"pages, system calls and OOM kills that were recorded with --each\n");
 	perfetto_free(&p);
 	stream_destroy(&names);
 	return rc;

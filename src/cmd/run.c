@@ -202,17 +202,73 @@ static int running_look_end(struct running *g)
 	return 0;
 }
 
-/* --each of a recording with --sort, or on a page: all events in one report at the end. */
-static int running_events_report(struct running *g)
+static struct table *events_take(struct running *g, struct report *r)
 {
-	const struct view *v = g->pipe.views[g->each_view].view;
-	struct report r;
+	return g->pipe.views[g->each_view].view->each(g->pipe.views[g->each_view].state, r);
+}
+
+/* How many events a page of a recording shows, the first ones: only those are held. 0: all. */
+static u64 events_most(const struct running *g)
+{
+	const struct options *o = g->run->o;
+
+	return o->each && options_one_page(o) && !o->sort && o->limit != UINT64_MAX &&
+			       g->each_is_in_order
+		       ? o->limit
+		       : 0;
+}
+
+/* Events that came since the last call, behind those before them; beyond that many they are only
+ * counted. */
+static int running_gather(void *arg)
+{
+	struct running *g = arg;
+	struct table *all, *t;
+	struct report rest;
 	int rc;
 
-	running_report_begin(g, &r);
+	if (!g->events.stream)
+		running_report_begin(g, &g->events);
+	all = g->events.tables.n ? g->events.tables.v[0] : NULL;
+	if (!all || all->n_rows < events_most(g)) {
+		t = events_take(g, &g->events);
+		return !t || t->failed ? -ENOMEM : all ? report_join(&g->events) : 0;
+	}
+	running_report_begin(g, &rest);
+	t = events_take(g, &rest);
+	rc = t && !t->failed ? 0 : -ENOMEM;
+	all->n_cut += t ? t->n_rows : 0;
+	report_destroy(&rest);
+	return rc;
+}
+
+int running_events_report(struct running *g, struct report *r)
+{
+	int rc = 0;
+
+	if (events_most(g)) {
+		rc = running_gather(g);
+		*r = g->events;
+		g->events = (struct report){};
+	} else {
+		running_report_begin(g, r);
+		events_take(g, r);
+	}
+	return rc;
+}
+
+/* --each of a recording with --sort, or on a page: events in one report at the end. */
+static int running_events_page(struct running *g)
+{
+	struct report r;
+	int rc = running_events_report(g, &r);
+
+	if (rc) {
+		report_destroy(&r);
+		return rc;
+	}
 	if (!g->out.limited)
 		r.limit = 0;
-	v->each(g->pipe.views[g->each_view].state, &r);
 	running_report_end(g, &r);
 	rc = output_report(&g->out, &r, &g->err);
 	report_destroy(&r);
@@ -246,7 +302,7 @@ static int running_last(struct running *g)
 		return running_look_end(g);
 	if (!g->run->o->each)
 		return running_report(g);
-	return each_at_end(g->run->o) ? running_events_report(g) : running_events_end(g);
+	return each_at_end(g->run->o) ? running_events_page(g) : running_events_end(g);
 }
 
 /* --each: what came since the last call, so that no more than that is held. */
@@ -271,6 +327,7 @@ static int running_rehearse(struct running *g)
 		rc = pipeline_report(&g->pipe, &r);
 	if (!rc)
 		rc = report_check(&r, &g->err);
+	g->each_is_in_order = o->each && r.tables.n == 1 && !r.tables.v[0]->sort;
 	if (!rc && export_of_stacks(o->format) && !report_has_stacks(&r)) {
 		err_set(&g->err, -EINVAL, "a profile shows stacks, and 'memwhy %s' has none%s",
 			g->run->cmd->name, o->stacks || g->run->finds ? "" : " without --stacks");
@@ -374,7 +431,9 @@ int running_input(struct running *g)
 			.on_tick = !each_interval || o->each ? NULL
 				   : g->look                 ? running_look
 							     : running_interval,
-			.on_events = o->each && !each_at_end(o) ? running_each : NULL,
+			.on_events = events_most(g)               ? running_gather
+				     : o->each && !each_at_end(o) ? running_each
+								  : NULL,
 			.on_second = g->run->watch_ns && each_interval ? running_second : NULL,
 			.names_first = o->each && o->stacks ? &g->pipe.stream : NULL,
 			.arg = g,
@@ -555,6 +614,7 @@ static int running_close(struct running *g, int rc)
 			g->err = last;
 		}
 	}
+	report_destroy(&g->events);
 	narrow_destroy(&g->narrow);
 	str_free(&g->by);
 	if (g->input)

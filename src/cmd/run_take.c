@@ -40,12 +40,14 @@ static int kept_report(struct kept *k, struct report *r)
 	struct running *g = &k->g;
 	int rc = 0;
 
-	running_report_begin(g, r);
-	if (k->o.each)
-		g->pipe.views[g->each_view].view->each(g->pipe.views[g->each_view].state, r);
-	else
+	if (k->o.each) {
+		rc = running_events_report(g, r);
+	} else {
+		running_report_begin(g, r);
 		rc = pipeline_report(&g->pipe, r);
-	running_report_end(g, r);
+	}
+	if (!rc)
+		running_report_end(g, r);
 	return rc;
 }
 
@@ -67,6 +69,7 @@ int run_take_of(const struct run *run, const struct probe *of, int input, struct
 	rc = kept_read(k, &damaged);
 	if (rc) {
 		*err = k->g.err;
+		report_destroy(&k->g.events);
 		narrow_destroy(&k->g.narrow);
 		str_free(&k->g.by);
 		pipeline_destroy(&k->g.pipe);

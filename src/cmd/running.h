@@ -22,6 +22,8 @@ struct running {
 	bool by_second;          /* a second of it was an interval */
 	bool record_asked;       /* the watcher asked: see record_now.h */
 	char recording[40];      /* … its file */
+	bool each_is_in_order;   /* single events are one table, in the order they came */
+	struct report events;    /* the first of them, of a page with a limit; see run.c */
 	struct str by;           /* what --by is where the format asks for stacks */
 	struct schema schema;    /* for `narrow` */
 	struct narrow narrow;    /* in front of the pipeline, for a part of a recording */
@@ -40,6 +42,8 @@ int running_options(struct running *g);
 int running_views(struct running *g);
 /* Reads --input. -ENODATA: it is damaged; what could be read was taken. */
 int running_input(struct running *g);
+/* Single events as one report, which is begun here. */
+int running_events_report(struct running *g, struct report *r);
 void running_report_begin(struct running *g, struct report *r);
 void running_report_end(struct running *g, struct report *r);
 

@@ -1,6 +1,7 @@
 /* See report.h. This file owns the report as a whole: its tables, texts and findings. */
 #include "report/report.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -193,4 +194,20 @@ struct table *report_table(struct report *r, const char *name, const char *title
 	t->cols = cols;
 	t->n_cols = n_cols;
 	return t;
+}
+
+int report_join(struct report *r)
+{
+	struct table *last = r->tables.v[r->tables.n - 1], *t = r->tables.v[r->tables.n - 2];
+
+	if (last->cells.n && vec_reserve(&t->cells, last->cells.n))
+		return -ENOMEM;
+	if (last->cells.n)
+		memcpy(t->cells.v + t->cells.n, last->cells.v, last->cells.n * sizeof(*t->cells.v));
+	t->cells.n += last->cells.n;
+	t->n_rows += last->n_rows;
+	t->n_cut += last->n_cut;
+	vec_free(&last->cells);
+	r->tables.n--;
+	return 0;
 }

@@ -280,6 +280,9 @@ bool report_has_stacks(const struct report *r);
 /* A new empty table. cols must outlive the report. NULL when memory is short. */
 struct table *report_table(struct report *r, const char *name, const char *title,
 	const struct column *cols, size_t n_cols);
+/* Puts the rows of the last table behind those of the one before it, which has the same columns,
+ * and takes that last one away. -ENOMEM */
+int report_join(struct report *r);
 /* Rows that will not be shown, as --sort and --limit say, are dropped while it is filled: only
  * where no column is COL_RARE, or all rows have it. Its own sort must be known. keep 0: they stay.
  */

@@ -110,6 +110,21 @@ same_numbers() {
 	same_json want.json got.json
 }
 
+# More events than memwhy takes at once: those that --limit leaves out are counted, and not held.
+@test "page: of single events, the first ones, in bounded memory" {
+	[ -x "$WORKLOADS/bench_faults" ] || skip "the workload is not built"
+	"$MEMWHY" faults --each --stacks --ring-size 64M --record many.mw --out /dev/null -- "$WORKLOADS/bench_faults" 20 5000 >/dev/null
+	"$MEMWHY" faults --input many.mw --each --stacks --limit 0 -o json | jq -c '.rows | length, .[:5000][]' >want.rows
+	events=$(head -n 1 want.rows)
+	[ "$events" -gt 20000 ]
+	"$MEMWHY" faults --input many.mw --each --stacks -o html --limit 5000 --max-memory 48M --out many.html
+	page json many.html >many.json
+	jq -c '.rows[]' many.json | diff -q - <(tail -n +2 want.rows)
+	jq -e --argjson n "$events" '(.rows | length) == 5000 and .rows_cut.fault == $n - 5000' many.json
+	"$MEMWHY" report many.mw --max-memory 48M --out many.html --force
+	page json many.html | jq -se --argjson n "$events" 'any(.[]; .command == "faults" and .rows_cut.fault == $n - 20000)'
+}
+
 @test "page: without scripts it has findings and the first rows of each table" {
 	mw_ok heap --input heap.mw -o html --out heap.html
 	page text heap.html >shown
