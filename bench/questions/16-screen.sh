@@ -16,7 +16,7 @@ screen_ticks() {
 	done | awk '{ s += $12 + $13 } END { print s + 0 }'
 }
 
-# FIRST_MS CPU_PERCENT RSS_MIB of a screen ($1), whose lines are there when $2 is.
+# FIRST_MS CPU_PERCENT PSS_MIB of a screen ($1), whose lines are there when $2 is.
 screen_once() {
 	: >"$tmp/screen"
 	began=$(date +%s%N)
@@ -30,16 +30,16 @@ screen_once() {
 	before=$(screen_ticks "$@")
 	sleep 10
 	after=$(screen_ticks "$@")
-	rss=$(for p in "$@"; do sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$p/status"; done | awk '{ s += $1 } END { print s / 1024 }')
+	pss=$(for p in "$@"; do sed -n 's/^Pss:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$p/smaps_rollup"; done | awk '{ s += $1 } END { print s / 1024 }')
 	kill "$1"
 	wait $job 2>/dev/null
 	job=
-	echo "$first $((after - before)) $rss" | awk -v hz="$(getconf CLK_TCK)" '{ printf "%9d %9.1f %9.1f\n", $1, $2 / hz * 10, $3 }'
+	echo "$first $((after - before)) $pss" | awk -v hz="$(getconf CLK_TCK)" '{ printf "%9d %9.1f %9.1f\n", $1, $2 / hz * 10, $3 }'
 }
 
 question_16() {
-	heading '16. A SCREEN EACH SECOND' 'CPU of all its processes over 10 s, as a share of one CPU; their RSS, shared pages counted in each'
-	printf '  %-14s %-12s %9s %9s %9s\n' processes tool 'first ms' 'CPU %' 'RSS MiB'
+	heading '16. A SCREEN EACH SECOND' 'CPU of all its processes over 10 s, as a share of one CPU; their PSS, which counts a page they share once'
+	printf '  %-14s %-12s %9s %9s %9s\n' processes tool 'first ms' 'CPU %' 'PSS MiB'
 	mkfifo "$tmp/keys" # nobody presses one
 	exec 9<>"$tmp/keys"
 	idle=
