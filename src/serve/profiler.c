@@ -2,7 +2,6 @@
 #include "serve/profiler.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/again.h"
 #include "base/fd_pass.h"
 #include "base/file.h"
 #include "base/units.h"
@@ -48,13 +48,10 @@ _Noreturn static void command_exec(const struct profile_ask *a, int out, int wor
 {
 	const struct profile_kind *k = &profile_kinds[a->kind];
 	const struct rlimit most = {PROFILE_BYTES, PROFILE_BYTES};
-	int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	const char *argv[WORDS_MOST] = {"memwhy", k->name, "-o", "pprof", "--for"};
 	char pid[16], seconds[16];
 	size_t n = 5;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &most);
 	snprintf(seconds, sizeof(seconds), "%us", a->seconds);
@@ -66,12 +63,7 @@ _Noreturn static void command_exec(const struct profile_ask *a, int out, int wor
 		argv[n++] = "-p";
 		argv[n++] = pid;
 	}
-	dup2(none, STDIN_FILENO);
-	dup2(out, STDOUT_FILENO);
-	dup2(words, STDERR_FILENO);
-	execv("/proc/self/exe", (char *const *)argv);
-	dprintf(STDERR_FILENO, "memwhy cannot be run once more: %s\n", strerror(errno));
-	_exit(1);
+	again_exec(argv, out, words);
 }
 
 static void command_end(pid_t pid, int watch)

@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/again.h"
 #include "base/util.h"
 
 #define ARGS_MOST 20
@@ -70,20 +70,12 @@ _Noreturn static void look_exec(const struct closer_ask *a, const char *input, i
 {
 	const char *argv[ARGS_MOST];
 	char pid[16];
-	int none = open("/dev/null", O_RDONLY);
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	signal(SIGPIPE, SIG_DFL);
 	setsid();
 	setenv("NO_COLOR", "1", 1);
 	setenv("TERM", "dumb", 1); /* no line of progress */
-	dup2(none, STDIN_FILENO);
-	dup2(terminal, STDOUT_FILENO);
-	dup2(terminal, STDERR_FILENO);
 	argv_make(a, input, pid, argv);
-	execv("/proc/self/exe", (char *const *)argv);
-	dprintf(STDERR_FILENO, "memwhy cannot be run once more: %s\n", strerror(errno));
-	_exit(1);
+	again_exec(argv, terminal, terminal);
 }
 
 /* It runs on a terminal of the screen's width, so that its tables fit. */
