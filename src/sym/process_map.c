@@ -1,6 +1,7 @@
 /* See process_map.h. */
 #include "sym/process_map.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -305,6 +306,23 @@ int process_map_parse(struct process_map *map, const char *text)
 	return skipped;
 }
 
+/* Of a process whose first thread has ended while others run on: theirs. */
+static void threads_read(pid_t pid, struct str *text)
+{
+	char path[64];
+	const struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && !text->len && (e = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", (int)pid, atoi(e->d_name));
+		file_read(path, text);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 int process_map_read(struct process_map *map)
 {
 	_cleanup_str_ struct str text = {};
@@ -315,6 +333,8 @@ int process_map_read(struct process_map *map)
 	rc = file_read(path, &text);
 	if (rc)
 		return rc;
+	if (!text.len)
+		threads_read(map->pid, &text);
 	/* A process that has exited, and is not waited for yet: what is known of it is worth more.
 	 */
 	if (!text.len)

@@ -177,6 +177,21 @@ int proc_task_stat_read(int pid, int tid, struct proc_stat *ret)
 	return rc ? rc : proc_stat_parse(str_get(&text), ret);
 }
 
+int proc_memory_task(int pid)
+{
+	_cleanup_proc_iter_ struct proc_iter it = {};
+	struct proc_stat st;
+	int tid;
+
+	if (proc_stat_read(pid, &st) || st.state != 'Z' || st.num_threads < 2 ||
+		proc_iter_open_tasks(pid, &it))
+		return pid;
+	while (proc_iter_next(&it, &tid))
+		if (tid != pid && !proc_task_stat_read(pid, tid, &st) && st.vsize_bytes)
+			return tid;
+	return pid;
+}
+
 int proc_statm_parse(const char *text, struct proc_statm *ret)
 {
 	struct scan s = scan_text(text);
@@ -225,9 +240,16 @@ int proc_limit_read(int pid, const char *name, u64 *ret_soft, u64 *ret_hard)
 int proc_statm_read(int pid, struct proc_statm *ret)
 {
 	_cleanup_str_ struct str text = {};
-	int rc = sys_read(&text, "/proc/%d/statm", pid);
+	int rc = sys_read(&text, "/proc/%d/statm", pid), task;
 
-	return rc ? rc : proc_statm_parse(str_get(&text), ret);
+	if (!rc)
+		rc = proc_statm_parse(str_get(&text), ret);
+	if (rc || ret->size_pages)
+		return rc;
+	task = proc_memory_task(pid);
+	return task == pid || sys_read(&text, "/proc/%d/task/%d/statm", pid, task)
+		       ? 0
+		       : proc_statm_parse(str_get(&text), ret);
 }
 
 #define STATUS_FIELD(name, member) SCAN_FIELD(name, struct proc_status, member)
@@ -248,6 +270,7 @@ static const struct scan_field status_fields[] = {
 	STATUS_FIELD("VmLck", vm_lck_bytes),
 	STATUS_FIELD("VmPin", vm_pin_bytes),
 	STATUS_FIELD("VmPTE", vm_pte_bytes),
+	STATUS_FIELD("VmStk", vm_stk_bytes),
 	STATUS_FIELD("HugetlbPages", hugetlb_bytes),
 	STATUS_FIELD("CapEff", cap_eff),
 	STATUS_FIELD("Seccomp", seccomp),
@@ -284,9 +307,18 @@ int proc_status_parse(const char *text, struct proc_status *ret)
 int proc_status_read(int pid, struct proc_status *ret)
 {
 	_cleanup_str_ struct str text = {};
-	int rc = sys_read(&text, "/proc/%d/status", pid);
+	int rc = sys_read(&text, "/proc/%d/status", pid), task;
 
-	return rc ? rc : proc_status_parse(str_get(&text), ret);
+	if (!rc)
+		rc = proc_status_parse(str_get(&text), ret);
+	if (rc || ret->has_mm || ret->threads < 2)
+		return rc;
+	task = proc_memory_task(pid);
+	if (task == pid || sys_read(&text, "/proc/%d/task/%d/status", pid, task) ||
+		proc_status_parse(str_get(&text), ret))
+		return 0;
+	ret->pid = ret->tgid;
+	return 0;
 }
 
 static bool has_controller(struct scan list, const char *name)

@@ -59,6 +59,12 @@ bool proc_has_ended(int pid);
 bool proc_namespace_is_first(void);
 /* Of one thread: its own faults and times, the process's sizes. */
 int proc_task_stat_read(int pid, int tid, struct proc_stat *ret);
+/*
+ * A thread through which the memory of a process can be read: the process itself, but where its
+ * first thread has ended and others run on. What /proc/PID says of memory is then nothing, as of a
+ * zombie. The readers below look by themselves.
+ */
+int proc_memory_task(int pid);
 
 struct proc_statm {
 	u64 size_pages;
@@ -99,6 +105,7 @@ struct proc_status {
 	u64 vm_lck_bytes;
 	u64 vm_pin_bytes; /* kept in place for devices and io_uring */
 	u64 vm_pte_bytes;
+	u64 vm_stk_bytes; /* the stack of the first thread */
 	u64 hugetlb_bytes;
 	u64 cap_eff;         /* bits as in linux/capability.h */
 	u32 seccomp;         /* mode of the main thread: 0 none, 1 strict, 2 with filters */
@@ -140,6 +147,9 @@ bool proc_runs_program(const char *comm);
  * a name.
  */
 bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out);
+/* What a command line allows the heap of Java or V8; buf: the n bytes of cmdline. 0: it does not
+ * say. */
+u64 proc_heap_limit(const char *buf, size_t n);
 /* That, else its name. out is cleared first. -errno where the process is gone; out is empty then.
  */
 int proc_label_read(u32 pid, struct str *out);

@@ -1,5 +1,6 @@
 /* What people know a process by: the script, class or module that an interpreter runs. See proc.h.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -105,6 +106,46 @@ bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *
 		return true;
 	}
 	return false;
+}
+
+/* "64m", of so many bytes each; 0: it is none. */
+static u64 size_of(const char *text, u64 unit)
+{
+	char *end;
+	u64 n = strtoull(text, &end, 10);
+
+	switch (*end | 0x20) {
+	case 't':
+		n <<= 10; /* fallthrough */
+	case 'g':
+		n <<= 10; /* fallthrough */
+	case 'm':
+		n <<= 10; /* fallthrough */
+	case 'k':
+		return n << 10;
+	default:
+		return n * unit;
+	}
+}
+
+u64 proc_heap_limit(const char *buf, size_t n)
+{
+	static const struct {
+		const char *option;
+		u64 unit;
+	} options[] = {{"-Xmx", 1}, {"-XX:MaxHeapSize=", 1}, {"--max-old-space-size=", 1 << 20},
+		{"--max_old_space_size=", 1 << 20}};
+	const char *end = buf + n;
+	u64 limit = 0;
+
+	if (!n || buf[n - 1])
+		return 0;
+	/* The last one holds. */
+	for (const char *word = buf; word < end; word += strlen(word) + 1)
+		for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+			if (!strncmp(word, options[i].option, strlen(options[i].option)))
+				limit = size_of(word + strlen(options[i].option), options[i].unit);
+	return limit;
 }
 
 int proc_label_read(u32 pid, struct str *out)

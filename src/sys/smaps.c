@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sys/proc.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 
@@ -52,6 +53,8 @@ int smaps_rollup_read(int pid, struct str *text, struct smaps_sum *ret)
 {
 	int rc = sys_read(text, "/proc/%d/smaps_rollup", pid);
 
+	if (rc == -ESRCH) /* or its first thread has ended */
+		rc = sys_read(text, "/proc/%d/smaps_rollup", proc_memory_task(pid));
 	return rc ? rc : smaps_rollup_parse(str_get(text), ret);
 }
 

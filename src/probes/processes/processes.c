@@ -120,8 +120,10 @@ static bool stat_read(const struct sample *sm, struct process_entry *e, struct p
 static bool status_read(
 	const struct sample *sm, const struct process_entry *e, struct proc_status *ret)
 {
-	return e->flags & ENTRY_DEEP && !sys_read_once(&sm->p->text, "/proc/%u/status", e->pid) &&
-	       !proc_status_parse(str_get(&sm->p->text), ret);
+	if (!(e->flags & ENTRY_DEEP) || sys_read_once(&sm->p->text, "/proc/%u/status", e->pid) ||
+		proc_status_parse(str_get(&sm->p->text), ret))
+		return false;
+	return ret->has_mm || !proc_status_read((int)e->pid, ret);
 }
 
 /*
@@ -204,6 +206,18 @@ static void user_add(const struct sample *sm, struct process_entry *e, struct pr
 	r->h.flags |= e->flags & ENTRY_USER ? PROCESS_USER : 0;
 }
 
+/* Only of those looked at closely whose command line may tell: once. */
+static void heap_limit_read(const struct sample *sm, struct process_entry *e, const char *comm)
+{
+	struct str *text = &sm->p->text;
+
+	if (e->flags & ENTRY_HEAP || !(e->flags & ENTRY_DEEP))
+		return;
+	e->flags |= ENTRY_HEAP;
+	if (proc_runs_program(comm) && !sys_read(text, "/proc/%u/cmdline", e->pid))
+		e->heap_limit_bytes = proc_heap_limit(str_get(text), text->len);
+}
+
 /* same: what need not be read again; NULL: nothing. */
 static struct process_memory memory_record(const struct sample *sm, struct process_entry *e,
 	const struct proc_stat *st, const struct proc_status *status,
@@ -229,6 +243,7 @@ static struct process_memory memory_record(const struct sample *sm, struct proce
 	r.stime_ns = st->stime_ticks * sm->p->tick_ns;
 	snprintf(r.comm, sizeof(r.comm), "%.15s", st->comm);
 	r.vm_bytes = e->vm_bytes;
+	r.heap_limit_bytes = e->heap_limit_bytes;
 	r.first_vm_bytes = e->first_vm_bytes;
 	if (status) {
 		r.h.flags |= PROCESS_EXACT;
@@ -238,7 +253,10 @@ static struct process_memory memory_record(const struct sample *sm, struct proce
 		r.rss_shmem_bytes = status->rss_shmem_bytes;
 		r.page_table_bytes = status->vm_pte_bytes;
 		r.threads = (u32)status->threads;
+		r.stack_bytes = status->vm_stk_bytes;
 	}
+	if (st->state == 'Z' && r.rss_bytes)
+		r.h.flags |= PROCESS_HEADLESS;
 	if (!same)
 		oom_add(sm, e, &r);
 	user_add(sm, e, &r);
@@ -276,6 +294,7 @@ static int process_send(const struct sample *sm, struct process_entry *e)
 		return 0;
 	same = idle_record(sm, e, &st);
 	deep = !same && status_read(sm, e, &status);
+	heap_limit_read(sm, e, st.comm);
 	r = memory_record(sm, e, &st, deep ? &status : NULL, same);
 	rc = memory_send(sm, e, &r);
 	if (!rc && deep && sm->detail)

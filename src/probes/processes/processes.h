@@ -16,6 +16,8 @@ enum process_flags {
 	 * no longer stands out. */
 	PROCESS_EVERY = 4,
 	PROCESS_USER = 8, /* uid and user are known */
+	/* Its first thread has ended and others run on: it looks like a zombie. */
+	PROCESS_HEADLESS = 16,
 };
 
 /*
@@ -53,7 +55,10 @@ enum process_flags {
 	F(R, u64, low_anon_bytes, BYTES,                                                        \
 		"the least that anon_bytes was since the last record; 0: not known")            \
 	F(R, u32, user, STRING, "the name of that, or the number; only with flag 8")            \
-	F(R, u32, reserved, HIDDEN, "")
+	F(R, u32, reserved, HIDDEN, "")                                                         \
+	F(R, u64, stack_bytes, BYTES, "the stack of its first thread; only with flag 1")        \
+	F(R, u64, heap_limit_bytes, BYTES,                                                      \
+		"what its command line allows the heap of its runtime; 0: not known")
 RECORD(process_memory, PROCESS_MEMORY_FIELDS);
 
 /*
@@ -70,7 +75,8 @@ RECORD(process_memory, PROCESS_MEMORY_FIELDS);
 	F(R, u64, first_anon_bytes, BYTES, "anon_bytes when first seen")                           \
 	F(R, u64, rss_bytes, BYTES, "their resident memory")                                       \
 	F(R, u64, first_ns, NS, "when they were first seen")                                       \
-	F(R, char[COMM_LEN], comm, NONE, "their name")
+	F(R, char[COMM_LEN], comm, NONE, "their name")                                             \
+	F(R, u64, oldest_ns, NS, "start of the oldest of them, since boot; 0: not known")
 RECORD(process_family, PROCESS_FAMILY_FIELDS);
 
 enum process_detail_flags {

@@ -49,7 +49,10 @@ static void family_add(struct family *f, const struct process_entry *e)
 	f->processes++;
 	f->anon_bytes += e->anon_bytes;
 	f->rss_bytes += e->rss_bytes;
-	if (e->anon_bytes >= f->biggest_bytes) {
+	if (e->began_ns)
+		f->oldest_ns = MIN(f->oldest_ns ? f->oldest_ns : e->began_ns, e->began_ns);
+	/* Of those about as big the oldest: it has its name. */
+	if (!f->biggest || e->anon_bytes > f->biggest_bytes + f->biggest_bytes / 8) {
 		f->biggest = e->pid;
 		f->biggest_bytes = e->anon_bytes;
 	}
@@ -69,7 +72,7 @@ int processes_families_sum(
 		struct family *old = groups_value(&f->all, i);
 
 		old->processes = old->biggest = 0;
-		old->anon_bytes = old->rss_bytes = old->biggest_bytes = 0;
+		old->anon_bytes = old->rss_bytes = old->biggest_bytes = old->oldest_ns = 0;
 	}
 	vec_each (e, &t->list) {
 		struct family_key k;
@@ -119,6 +122,7 @@ static int family_send(struct capture *c, const struct family_key *k, struct fam
 	r.first_anon_bytes = f->first_anon_bytes;
 	r.rss_bytes = f->rss_bytes;
 	r.first_ns = f->first_ns;
+	r.oldest_ns = f->oldest_ns;
 	memcpy(r.comm, k->comm, sizeof(r.comm));
 	f->sends = true; /* from here on at each sample: that it stopped is worth knowing */
 	rc = f->biggest ? names_task(c->names, f->biggest, 0, k->comm, 0) : 0;

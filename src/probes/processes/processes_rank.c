@@ -16,14 +16,17 @@ static void entry_offer(
 	u64 grown = process_entry_growth(e);
 
 	u64 vm = e->vm_bytes > e->first_vm_bytes ? e->vm_bytes - e->first_vm_bytes : 0;
+	u64 shared = e->rss_bytes - MIN(e->rss_bytes, e->anon_bytes);
 
+	shared -= MIN(shared, e->first_shared_bytes);
+	top_offer(&t->by_shared, shared > PROCESSES_GROWN_BYTES ? shared : 0, at);
 	top_offer(&t->by_vm, vm > grown + PROCESSES_GROWN_BYTES ? vm : 0, at);
 	top_offer(&t->by_rss, e->rss_bytes, at);
 	top_offer(&t->by_anon, e->anon_bytes, at);
 	top_offer(&t->by_growth, grown > PROCESSES_GROWN_BYTES ? grown : 0, at);
 	/* By second, and as if a second had passed for those just seen. */
-	top_offer(&t->by_rate,
-		(u64)((double)grown * NSEC_PER_SEC / (double)MAX(age, NSEC_PER_SEC)), at);
+	top_offer(&t->by_rate, (u64)((double)grown * NSEC_PER_SEC / (double)MAX(age, NSEC_PER_SEC)),
+		at);
 }
 
 static int top_choose(struct processes_table *t, const struct top *top, u16 flags)
@@ -50,6 +53,7 @@ int processes_choose(
 	top_clear(&t->by_rss, scoped ? PROCESSES_SCOPED : PROCESSES_BIGGEST);
 	top_clear(&t->by_growth, PROCESSES_GROWN);
 	top_clear(&t->by_vm, PROCESSES_VAST);
+	top_clear(&t->by_shared, PROCESSES_SHARERS);
 	top_clear(&t->by_anon, PROCESSES_DEEP);
 	top_clear(&t->by_rate, PROCESSES_DEEP);
 	t->chosen.n = 0;
@@ -59,6 +63,8 @@ int processes_choose(
 	rc = top_choose(t, &t->by_anon, ENTRY_CHOSEN | ENTRY_DEEP);
 	if (!rc)
 		rc = top_choose(t, &t->by_rate, ENTRY_CHOSEN | ENTRY_DEEP);
+	if (!rc)
+		rc = top_choose(t, &t->by_shared, ENTRY_CHOSEN | ENTRY_DEEP);
 	if (!rc)
 		rc = top_choose(t, &t->by_rss, flags);
 	if (!rc)

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sys/root.h"
 
 /* Kernel threads and zombies have no memory and never will: they are read this rarely. */
 #define IDLE_SCANS 16
 /* A process that does not match the scope may still do so: it is asked again this often. */
 #define TEST_SCANS 8
+#define NAME_NS (3 * NSEC_PER_SEC)
 
 static int by_number(const void *a, const void *b)
 {
@@ -72,7 +74,7 @@ static int list_merge(struct processes_table *t)
 		if (old < t->before.n && t->before.v[old].pid == e.pid) {
 			e = t->before.v[old++];
 			e.flags &= ENTRY_MEMBER | ENTRY_MATCHES | ENTRY_READ | ENTRY_OOM |
-				   ENTRY_USER | ENTRY_SWINGS;
+				   ENTRY_USER | ENTRY_SWINGS | ENTRY_HEAP;
 		}
 		if (!t->list.n || t->list.v[t->list.n - 1].pid != e.pid)
 			rc = vec_push(&t->list, e);
@@ -104,6 +106,7 @@ static void parent_read(struct processes_table *t, struct process_entry *e)
 	if (!sys_read_once(&t->text, "/proc/%u/stat", e->pid) &&
 		!proc_stat_parse(str_get(&t->text), &st)) {
 		e->ppid = (u32)st.ppid;
+		e->began_ns = st.starttime_ticks * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
 		memset(e->comm, 0, sizeof(e->comm));
 		snprintf(e->comm, sizeof(e->comm), "%.15s", st.comm);
 	}
@@ -173,6 +176,13 @@ bool processes_file_read(struct processes_table *t, struct process_entry *e,
 		out, which == PROCESS_STAT ? "/proc/%u/stat" : "/proc/%u/statm", e->pid);
 }
 
+/* A wrapper executes another, and that the program: what came since the first scan is asked for
+ * some time who it is. */
+static bool name_is_new(const struct processes_table *t, const struct process_entry *e, u64 now_ns)
+{
+	return e->first_ns > t->begin_ns && now_ns < e->first_ns + NAME_NS;
+}
+
 /* False: the process is gone. */
 static bool entry_read(
 	struct processes_table *t, struct process_entry *e, u64 page_bytes, u64 now_ns)
@@ -184,7 +194,9 @@ static bool entry_read(
 	if (!first && !e->rss_bytes && ++e->idle % IDLE_SCANS)
 		return true;
 	if (!processes_file_read(t, e, PROCESS_STATM, &t->text) ||
-		proc_statm_parse(str_get(&t->text), &m))
+		proc_statm_parse(str_get(&t->text), &m) ||
+		/* it has none, or not by its first thread, which has ended */
+		(!m.size_pages && proc_statm_read((int)e->pid, &m)))
 		return false;
 	anon_bytes = proc_statm_anon_pages(&m) * page_bytes;
 	if (!first && anon_bytes + PROCESSES_SWING_BYTES < e->anon_bytes)
@@ -196,7 +208,7 @@ static bool entry_read(
 	e->flags |= ENTRY_READ;
 	if (first)
 		process_entry_restart(e, now_ns);
-	if (!e->comm[0] && e->rss_bytes)
+	if (e->rss_bytes && (!e->comm[0] || name_is_new(t, e, now_ns)))
 		parent_read(t, e);
 	return true;
 }
@@ -221,6 +233,8 @@ int processes_scan(struct processes_table *t, struct proc_scope *s, u64 now_ns)
 {
 	int rc = pids_collect(t, s);
 
+	if (!t->scans)
+		t->begin_ns = now_ns;
 	if (!rc)
 		rc = list_merge(t);
 	if (rc)
@@ -259,13 +273,15 @@ void process_entry_restart(struct process_entry *e, u64 now_ns)
 {
 	e->first_anon_bytes = e->anon_bytes;
 	e->first_vm_bytes = e->vm_bytes;
+	e->first_shared_bytes = e->rss_bytes - MIN(e->rss_bytes, e->anon_bytes);
 	e->first_ns = now_ns;
 	e->comm[0] = '\0';
 	e->start_ns = 0;
 	e->cgroup = 0;
 	e->sent = 0;
 	e->low_bytes = e->anon_bytes;
-	e->flags &= (u16) ~(ENTRY_OOM | ENTRY_SWINGS | ENTRY_USER);
+	e->flags &= (u16) ~(ENTRY_OOM | ENTRY_SWINGS | ENTRY_USER | ENTRY_HEAP);
+	e->heap_limit_bytes = 0;
 }
 
 void processes_table_free(struct processes_table *t)

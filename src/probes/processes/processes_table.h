@@ -14,7 +14,8 @@
 #define PROCESSES_BIGGEST 32
 #define PROCESSES_GROWN 64
 #define PROCESSES_GROWN_BYTES (1U << 20)
-#define PROCESSES_VAST 8 /* by growth of their address space, beyond that of their memory */
+#define PROCESSES_VAST 8    /* by growth of their address space, beyond that of their memory */
+#define PROCESSES_SHARERS 4 /* by growth of what they have of files and shared memory */
 #define PROCESSES_SWING_BYTES (2U << 20) /* a fall by so much */
 #define PROCESSES_SWINGS 8               /* of those that swing, looked at in between */
 #define PROCESSES_BIGGEST_DIPS 4
@@ -32,6 +33,7 @@ enum process_entry_flags {
 	ENTRY_OOM = 64,     /* oom_score_adj is known */
 	ENTRY_SWINGS = 128, /* its memory goes up and down */
 	ENTRY_USER = 256,
+	ENTRY_HEAP = 512, /* its command line was read */
 };
 
 struct process_entry {
@@ -41,14 +43,16 @@ struct process_entry {
 	u16 idle;  /* scans while it had no memory */
 	u64 rss_bytes, anon_bytes, vm_bytes;
 	u64 low_bytes; /* the least anonymous memory since its last record; 0: none was read */
-	u64 first_anon_bytes, first_vm_bytes, first_ns;
-	u64 start_ns; /* 0 until its record is made */
-	u64 cgroup;   /* likewise */
+	u64 first_anon_bytes, first_vm_bytes, first_shared_bytes, first_ns;
+	u64 start_ns;         /* 0 until its record is made */
+	u64 began_ns;         /* the same, as first known; 0: not yet */
+	u64 cgroup;           /* likewise */
+	u64 heap_limit_bytes; /* with ENTRY_HEAP; 0: not known */
 	s32 oom_score_adj;
 	u32 uid, user; /* with ENTRY_USER */
 	struct process_files files;
 	u64 sent;            /* hash of the last record; 0: none yet */
-	char comm[COMM_LEN]; /* as first seen; "" of what has no memory */
+	char comm[COMM_LEN]; /* as known some seconds later; "" of what has no memory */
 };
 
 /* To be zeroed before its first use. */
@@ -58,9 +62,10 @@ struct processes_table {
 	struct proc_iter iter;
 	struct str text;
 	u64 scans;
+	u64 begin_ns;   /* of the first */
 	bool truncated; /* there were more than PROCESSES_MAX */
 	bool keeps;     /* files of those with memory stay open */
-	struct top by_rss, by_anon, by_growth, by_rate, by_vm;
+	struct top by_rss, by_anon, by_growth, by_rate, by_vm, by_shared;
 	VEC(u32) chosen; /* the deep ones first, by anonymous memory */
 };
 

@@ -1,10 +1,14 @@
 /* Tests of sys/proc.h. */
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "data/sys/fixture.h"
+#include "sys/maps.h"
 #include "sys/proc.h"
+#include "sys/smaps.h"
 
 /* The numbers behind the comm of an ordinary line, from ppid to processor and on. */
 #define TAIL                                                                          \
@@ -431,6 +435,80 @@ static void test_live_dead(void **state)
 	assert_int_equal(proc_stat_read(pid, &st), -ENOENT);
 }
 
+static void *stay(void *arg)
+{
+	(void)arg;
+	pause();
+	return NULL;
+}
+
+/* The first thread ends and another runs on: the process looks like a zombie, and is none. */
+static void test_headless(void **state)
+{
+	_cleanup_str_ struct str text = {};
+	struct smaps_sum sum;
+	struct proc_status status;
+	struct proc_statm statm;
+	struct proc_stat st;
+	struct maps maps = {};
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, stay, NULL))
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	assert_true(pid > 0);
+	do {
+		usleep(1000);
+		assert_int_equal(proc_stat_read(pid, &st), 0);
+	} while (st.state != 'Z');
+	assert_int_equal(st.num_threads, 2);
+	assert_true(proc_memory_task(pid) > pid);
+	assert_int_equal(proc_statm_read(pid, &statm), 0);
+	assert_true(statm.resident_pages);
+	assert_int_equal(proc_status_read(pid, &status), 0);
+	assert_true(status.has_mm && status.vm_rss_bytes);
+	assert_int_equal(status.pid, pid);
+	assert_int_equal(smaps_rollup_read(pid, &text, &sum), 0);
+	assert_int_equal(maps_read(pid, &maps), 0);
+	assert_true(maps.list.n);
+	maps_free(&maps);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* What a command line allows a heap: the last one holds. */
+static void test_heap_limit(void **state)
+{
+	static const struct {
+		const char *line; /* words between blanks */
+		u64 limit;
+	} of[] = {
+		{"java -Xmx64m Main", 64ULL << 20},
+		{"java -Xmx64m -Xmx2G -jar x.jar", 2ULL << 30},
+		{"java -XX:MaxHeapSize=1048576 Main", 1 << 20},
+		{"node --max-old-space-size=512 feed.js", 512ULL << 20},
+		{"java -Xms1g Main", 0},
+		{"python3 x.py", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+		char line[64];
+		size_t n = (size_t)snprintf(line, sizeof(line), "%s", of[i].line) + 1;
+
+		for (char *at = line; (at = strchr(at, ' '));)
+			*at++ = '\0';
+		assert_int_equal(proc_heap_limit(line, n), of[i].limit);
+		assert_int_equal(proc_heap_limit(line, n - 1), 0); /* cut off */
+	}
+	assert_int_equal(proc_heap_limit("", 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +526,8 @@ int main(void)
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_label),
 		cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_headless),
+		cmocka_unit_test(test_heap_limit),
 		cmocka_unit_test(test_live_self),
 		cmocka_unit_test(test_live_all),
 		cmocka_unit_test(test_live_dead),

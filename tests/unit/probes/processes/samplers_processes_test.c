@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "probes/processes/processes.h"
 #include "probes/processes/processes_files.h"
 #include "sys/proc.h"
@@ -187,6 +188,68 @@ static void test_family(void **state)
 	assert_string_equal(r->comm, "server");
 	next(&t); /* that it stopped is told, too */
 	assert_int_equal(sampler_count(&t, REC_PROCESS_FAMILY), 1);
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
+/* What was a wrapper when it was first seen belongs to what it has become, with those before it. */
+static void test_family_wrapped(void **state)
+{
+	const struct process_family *r;
+	struct sampler_test t = {};
+	char root[PATH_MAX];
+
+	(void)state;
+	fixture_make(root);
+	make(&(struct made){10, 1, "crond", 900, 400, 5});
+	for (u32 i = 11; i < 19; i++)
+		make(&(struct made){i, 10, "sync", 5000, 4000, 6});
+	start(&t);
+	make(&(struct made){20, 10, "sh", 200, 100, 9});
+	next(&t);
+	make(&(struct made){20, 10, "sync", 5000, 4000, 9});
+	next(&t);
+	assert_int_equal(sampler_count(&t, REC_PROCESS_FAMILY), 1);
+	r = sampler_record(&t, REC_PROCESS_FAMILY, 0);
+	assert_string_equal(r->comm, "sync");
+	assert_int_equal(r->leader, 10);
+	assert_int_equal(r->first_processes, 8);
+	assert_int_equal(r->processes, 9);
+	assert_int_equal(r->oldest_ns, 6 * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK)));
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
+/* The first thread has ended: its files say nothing of memory, another's say it all. */
+static void test_headless(void **state)
+{
+	const u64 page = (u64)sysconf(_SC_PAGESIZE);
+	const struct process_memory *r;
+	struct sampler_test t = {};
+	char root[PATH_MAX];
+
+	(void)state;
+	fixture_make(root);
+	make(&(struct made){50, 1, "batch", 1000, 900, 5});
+	put(50, "statm", "0 0 0 0 0 0 0\n");
+	put(50, "stat",
+		"50 (batch) Z 1 1 1 0 -1 4194304 30 0 4 0 50 60 0 0 20 0 2 0 5 0 0 0 0 0 0 "
+		"0 0 0 6 0 1 0 0 0 17 1 0 0 0 0 0\n");
+	put(50, "status", "Name:\tbatch\nTgid:\t50\nPid:\t50\nThreads:\t2\n");
+	fixture_put_text("/proc/50/task/51/stat", "51 (batch) S 1 1 1 0 -1 4194304 30 0 4 0 50 60 "
+						  "0 0 20 0 2 0 5 8192000 1000 0 0 1 1 "
+						  "0 0 0 6 0 1 0 0 0 17 1 0 0 0 0 0\n");
+	fixture_put_text("/proc/50/task/51/statm", "2000 1000 100 1 0 1 0\n");
+	fixture_put_text("/proc/50/task/51/status",
+		"Name:\tbatch\nTgid:\t50\nPid:\t51\nVmRSS:\t4000 kB\nRssAnon:\t3600 kB\n"
+		"VmStk:\t132 kB\nThreads:\t2\n");
+	start(&t);
+	r = of(&t, 50);
+	assert_non_null(r);
+	assert_int_equal(r->anon_bytes, 900 * page);
+	assert_int_equal(r->exact_anon_bytes, 3600 << 10);
+	assert_int_equal(r->stack_bytes, 132 << 10);
+	assert_true(r->h.flags & PROCESS_HEADLESS);
 	sampler_close(&t);
 	fixture_remove(root);
 }
@@ -601,6 +664,8 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_family),
+		cmocka_unit_test(test_family_wrapped),
+		cmocka_unit_test(test_headless),
 		cmocka_unit_test(test_vanishing),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_watched),
