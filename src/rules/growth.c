@@ -36,6 +36,7 @@
 #define PATH_LEAST 0.15              /* of the sampled faults: a smaller share says nothing */
 #define NEW_SECONDS 8.0              /* began within the look: what grew so long is told, … */
 #define NEW_FIT 0.97                 /* … if it did like a clock */
+#define BOUND_S 60.0                 /* room that is full before is no bound */
 #define FULL_S 1.0                   /* until what it grows in is used up: it is */
 #define ONE_PART 0.7 /* of what a family grew: one process that has it is told alone */
 
@@ -46,10 +47,13 @@ struct grown {
 	u32 stack;
 	u64 stack_faults; /* of the code path with the most faults on anonymous memory */
 	u64 faults;       /* sampled with a stack */
-	u64 swap_bytes; /* as it was last known */
+	u64 swap_bytes;   /* as it was last known */
+	u64 first_stack_bytes, stack_bytes; /* of its first thread; 0: not known */
+	u64 heap_limit_bytes;               /* as its command line says; 0: it does not */
 	u32 ppid;
 	bool swap_known;
-	bool told; /* as one of a family */
+	bool headless; /* its first thread has ended, others run on */
+	bool told;     /* as one of a family */
 	char comm[COMM_LEN];
 };
 
@@ -88,7 +92,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 }
 
 /* What comes back from swap is no growth. Before it is known how much is there, nothing is. */
-static void swap_take(struct grown *g, const struct process_memory *m)
+static void exact_take(struct grown *g, const struct process_memory *m)
 {
 	if (!(m->h.flags & PROCESS_EXACT))
 		return;
@@ -96,6 +100,9 @@ static void swap_take(struct grown *g, const struct process_memory *m)
 		g->anon = (struct shape){};
 	g->swap_known = true;
 	g->swap_bytes = m->swap_bytes;
+	if (!g->first_stack_bytes)
+		g->first_stack_bytes = m->stack_bytes;
+	g->stack_bytes = m->stack_bytes;
 }
 
 static int memory_feed(struct state *s, const struct process_memory *m)
@@ -109,10 +116,12 @@ static int memory_feed(struct state *s, const struct process_memory *m)
 	s->last_ns = MAX(s->last_ns, m->h.time_ns);
 	g->cgroup = m->cgroup;
 	g->ppid = m->ppid;
+	g->headless = m->h.flags & PROCESS_HEADLESS;
+	g->heap_limit_bytes = m->heap_limit_bytes;
 	memcpy(g->comm, m->comm, sizeof(g->comm));
 	if (m->h.time_ns <= g->anon.trend.last_ns)
 		return 0;
-	swap_take(g, m);
+	exact_take(g, m);
 	shape_add(&g->anon, m->h.time_ns,
 		(double)(m->low_anon_bytes ? m->low_anon_bytes : m->anon_bytes) +
 			(double)g->swap_bytes);
@@ -264,7 +273,8 @@ static bool is_young(const struct grown *g, const struct shape *s)
 }
 
 /* A heap or a pool of a fixed size, or a guest, fills a mapping that is there: its address space
- * does not grow meanwhile, and it ends with what is mapped. */
+ * does not grow meanwhile, and it ends with what is mapped. Allocators map ahead, in ever larger
+ * steps: what is full in a moment says nothing. */
 static void bound_take(const struct grown *g, struct verdict *d)
 {
 	double mapped = g->space.trend.last - g->anon.trend.last;
@@ -272,7 +282,8 @@ static void bound_take(const struct grown *g, struct verdict *d)
 	if (!g->space.n || grown_bytes(&g->space) * 4 > d->grown || mapped < 0)
 		return;
 	d->mapped = (u64)mapped;
-	d->bounded = d->room && mapped < ROOM_TAKEN * (double)d->room;
+	d->bounded =
+		d->room && mapped < ROOM_TAKEN * (double)d->room && mapped >= BOUND_S * d->rate;
 }
 
 /* Is there a growth to tell, and how bad is it? */
@@ -298,8 +309,8 @@ static bool judge(
 		return false;
 	d.level = level_of(&d);
 	*ret = d;
-	/* What begins while others are looked at, and is not large, is a compiler or the like, unless
-	 * it goes on and on. */
+	/* What begins while others are looked at, and is not large, is a compiler or the like,
+	 * unless it goes on and on. */
 	return d.level > LEVEL_NOTE || !d.newer || r->scoped ||
 	       (d.seconds >= NEW_SECONDS && d.fit >= NEW_FIT);
 }
@@ -350,32 +361,79 @@ static void tell_path(struct report *r, struct finding *f, const struct grown *g
 	finding_stack(r, f, g->stack, 6);
 }
 
-static void tell(struct report *r, u32 tgid, const struct grown *g, const struct verdict *d)
+/* Most of what it grew by is the stack of its first thread. */
+static bool is_stack(const struct grown *g, const struct verdict *d)
 {
-	struct finding *f = report_finding(r, d->level, "growth");
-	char c[UNIT_BUF];
+	return g->first_stack_bytes &&
+	       (double)counter_rise(g->first_stack_bytes, g->stack_bytes) >= ONE_PART * d->grown;
+}
 
-	if (!f)
-		return;
-	f->tgid = tgid;
-	f->title = report_text(r,
-		d->drifts ? "%s seems to grow steadily beneath its ups and downs: %s of anonymous "
-			    "memory a second"
-			  : "%s grows steadily: %s of anonymous memory a second",
-		report_process(r, tgid), fmt_bytes(c, (u64)d->rate));
-	tell_numbers(r, f, &g->anon, d);
-	if (d->drifts)
-		f->confidence = report_text(
-			r, "low: it may be chance in %.0f s; ten minutes would tell", d->seconds);
-	tell_path(r, f, g);
+static void tell_stack(struct report *r, struct finding *f, u32 tgid, const struct grown *g)
+{
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	finding_line(r, f->evidence, "its stack (VmStk) rose by %s, to %s",
+		fmt_bytes(a, g->stack_bytes - g->first_stack_bytes), fmt_bytes(b, g->stack_bytes));
+	f->why = "Its first thread calls deeper and deeper, as a recursion without end does, or "
+		 "has ever more in local variables and alloca(). A stack takes memory as it gets "
+		 "deeper, and gives none back.";
+	finding_line(r, f->try_,
+		"See which functions call one another: `gdb -p %u -batch -ex 'bt 20'`", tgid);
+	finding_line(r, f->try_,
+		"Have such a program end (SIGSEGV) before it takes the machine's memory: start it "
+		"with a limit to its stack, 8 MiB unless somebody raised it: `ulimit -s 8192`");
+	finding_line(r, f->undo, "Nothing to undo.");
+	finding_line(r, f->verify, "`grep VmStk: /proc/%u/status`", tgid);
+}
+
+static void tell_heap(struct report *r, struct finding *f, u32 tgid, const struct grown *g)
+{
+	struct runtime_heap heap = {.tgid = tgid,
+		.limit_bytes = g->heap_limit_bytes,
+		.least_bytes = (u64)g->anon.trend.first};
+
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
-	runtime_tell_growth(r, f, runtime_of(r, tgid, &g->stack, 1), tgid);
+	runtime_tell_growth(r, f, runtime_of(r, tgid, &g->stack, 1), &heap);
 	finding_line(r, f->try_,
 		"See which code touches new pages: `memwhy faults --stacks=user --for 30s -p %u`",
 		tgid);
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify,
 		"`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);
+}
+
+static void tell(struct report *r, u32 tgid, const struct grown *g, const struct verdict *d)
+{
+	struct finding *f = report_finding(r, d->level, "growth");
+	const char *who;
+	char c[UNIT_BUF];
+
+	if (!f)
+		return;
+	f->tgid = tgid;
+	who = report_process(r, tgid);
+	if (g->headless)
+		who = report_text(r, "%s, whose first thread has ended,", who);
+	f->title = report_text(r,
+		is_stack(g, d) ? "The stack of %s grows steadily: %s a second"
+		: d->drifts    ? "%s seems to grow steadily beneath its ups and downs: %s of "
+				 "anonymous memory a second"
+			       : "%s grows steadily: %s of anonymous memory a second",
+		who, fmt_bytes(c, (u64)d->rate));
+	tell_numbers(r, f, &g->anon, d);
+	if (d->drifts)
+		f->confidence = report_text(
+			r, "low: it may be chance in %.0f s; ten minutes would tell", d->seconds);
+	tell_path(r, f, g);
+	if (g->headless)
+		finding_line(r, f->evidence,
+			"other threads of it run on: ps shows it as a zombie (<defunct>) without "
+			"memory, which is in /proc/%u/task/TID/status of these",
+			tgid);
+	if (is_stack(g, d))
+		tell_stack(r, f, tgid, g);
+	else
+		tell_heap(r, f, tgid, g);
 }
 
 /* Of a family's growth, what its process that grew most has. */
@@ -473,7 +531,8 @@ static void families_report(struct report *r, struct state *s)
 		u32 tgid = 0;
 
 		g = biggest_of(s, k, &tgid);
-		all.start_ns = g ? g->start_ns : 0;
+		/* That new ones come does not make the program new. */
+		all.start_ns = kin->last.oldest_ns ? kin->last.oldest_ns : g ? g->start_ns : 0;
 		if (!judge(s, r, &all, &d) || kin->last.processes < MIN_KIN)
 			continue;
 		if (g && grown_bytes(&g->anon) >= ONE_PART * d.grown)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/units.h"
 
 /* What only this one has: in the names of functions, or of the file that holds the code. */
 static const struct mark {
@@ -119,8 +120,57 @@ void runtime_tell_keep(struct report *r, struct finding *f, enum runtime runtime
 	unknown_tell(r, f, maps);
 }
 
-void runtime_tell_growth(struct report *r, struct finding *f, enum runtime runtime, u32 tgid)
+/* A runtime takes so much beside its heap: its code, its threads, what its collector keeps. */
+#define BESIDE_BYTES (256ULL << 20)
+
+/* It had more than its heap may have before it grew: what grows is beside that. */
+static bool is_beside(const struct runtime_heap *h)
 {
+	return h->limit_bytes && h->least_bytes > h->limit_bytes + BESIDE_BYTES;
+}
+
+static void beside_tell(
+	struct report *r, struct finding *f, enum runtime runtime, const struct runtime_heap *h)
+{
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	finding_line(r, f->evidence,
+		"its command line allows its heap %s, and it had %s already: what grows is most "
+		"likely outside that heap",
+		fmt_bytes(a, h->limit_bytes), fmt_bytes(b, h->least_bytes));
+	if (runtime == RUNTIME_V8) {
+		finding_line(r, f->try_,
+			"Not in the heap of V8 are Buffers, typed arrays and what native addons "
+			"take: look at external and arrayBuffers of process.memoryUsage(), and "
+			"for streams whose data nobody takes (write() that returned false).");
+		return;
+	}
+	finding_line(r, f->try_,
+		"Not in a Java heap are direct buffers (ByteBuffer.allocateDirect), threads, "
+		"classes and what native libraries take. How many direct buffers there are: "
+		"`jcmd %u GC.class_histogram -all | grep java.nio.Direct`",
+		h->tgid);
+	finding_line(r, f->try_,
+		"By kind, if it is started with -XX:NativeMemoryTracking=summary: `jcmd %u "
+		"VM.native_memory summary`",
+		h->tgid);
+	finding_line(r, f->try_,
+		"Bound direct buffers where it is started: -XX:MaxDirectMemorySize=256m (what "
+		"does not fit then fails with OutOfMemoryError). A larger -Xmx does not help.");
+	finding_line(r, f->try_,
+		"What native code allocates and does not free: `memwhy leak -p %u --for 60s`",
+		h->tgid);
+}
+
+void runtime_tell_growth(
+	struct report *r, struct finding *f, enum runtime runtime, const struct runtime_heap *heap)
+{
+	u32 tgid = heap->tgid;
+
+	if ((runtime == RUNTIME_JAVA || runtime == RUNTIME_V8) && is_beside(heap)) {
+		beside_tell(r, f, runtime, heap);
+		return;
+	}
 	if (runtime != RUNTIME_JAVA && runtime != RUNTIME_V8 && runtime != RUNTIME_GO)
 		finding_line(r, f->try_,
 			"See what it allocates and does not free: `memwhy leak -p %u --for 60s`",

@@ -21,7 +21,14 @@ enum runtime {
 enum runtime runtime_of(const struct report *r, u32 tgid, const u32 *stacks, size_t n);
 /* How to have it keep memory that it will need again; `maps`: it gives back by munmap or brk. */
 void runtime_tell_keep(struct report *r, struct finding *f, enum runtime runtime, bool maps);
-/* How to see what is in its heap that grows, and what bounds that. */
-void runtime_tell_growth(struct report *r, struct finding *f, enum runtime runtime, u32 tgid);
+/* Of a process that grows: what bounds its heap, where that is known, and what it had at first. */
+struct runtime_heap {
+	u32 tgid;
+	u64 limit_bytes; /* 0: not known */
+	u64 least_bytes; /* anonymous memory */
+};
+/* How to see what is in its heap that grows, and what bounds that; or what is beside that heap. */
+void runtime_tell_growth(
+	struct report *r, struct finding *f, enum runtime runtime, const struct runtime_heap *heap);
 
 #endif

@@ -11,6 +11,7 @@
 #include "probes/lookups/lookups.h"
 #include "probes/maps/maps.h"
 #include "probes/oom/oom.h"
+#include "probes/processes/processes.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 #include "rules/rules_fixture.h"
@@ -759,8 +760,7 @@ static void test_unseen_growth(void **unused)
 			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 3,
 				.shmem_bytes = 90 * MIB, .start_ns = 1,
 				.written_bytes = seen ? 0 : i * 180 * MIB,
-				.written_ns = i * 9 * NSEC_PER_SEC,
-				.in_flight = seen ? 0 : 150);
+				.written_ns = i * 9 * NSEC_PER_SEC, .in_flight = seen ? 0 : 150);
 		PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50, .cut = seen == 2);
 		if (seen == 2) {
 			assert_int_equal(conclude(&b), 0);
@@ -771,7 +771,8 @@ static void test_unseen_growth(void **unused)
 		assert_non_null(strstr(f->title,
 			"Shared memory grows by 20.0 MiB a second in files that no process has"));
 		assert_int_equal(!!strstr(f->title, "most likely of compositor (pid 9)"), !seen);
-		assert_int_equal(says(f->evidence, "150 descriptors wait in messages"), !seen);
+		assert_int_equal(
+			says(f->evidence, "150 descriptors (0 at first) wait in messages"), !seen);
 		assert_int_equal(f->tgid, seen ? 0 : 9);
 		end(&b);
 	}
@@ -783,6 +784,54 @@ static void test_unseen_growth(void **unused)
 		.shmem_bytes = 90 * MIB);
 	assert_true(says(only(&b)->evidence, "rose by 195 MiB, to 200 MiB"));
 	end(&b);
+}
+
+/* Others fill and free shared memory meanwhile: the machine's goes up and down. */
+static void test_shared_growth_in_noise(void **unused)
+{
+	(void)unused;
+	for (int what = 0; what < 4;
+		what++) { /* maps it; only touches what is; sends it; neither */
+		struct bench b;
+
+		begin(&b, &rule_shared_growth, 1);
+		string(&b, 1, "loader");
+		value(&b, SYSTEM_MEMINFO, "MemAvailable", 4096 * MIB, NULL);
+		for (u64 i = 0; i < 20; i++) {
+			u64 ns = NSEC_PER_SEC + i * NSEC_PER_SEC / 2;
+			struct system_value v = {.h = {sizeof(v), REC_SYSTEM_VALUE, 0, ns},
+				.source = SYSTEM_MEMINFO,
+				.value = (100 + (what % 2 ? 0 : 10 * i) + (i % 4 == 1 ? 90 : 0)) *
+					 MIB,
+				.name = "Shmem"};
+			struct process_memory m = {
+				.h = {sizeof(m), REC_PROCESS_MEMORY, PROCESS_EXACT, ns},
+				.tgid = 9,
+				.rss_shmem_bytes = (what < 2 ? 50 + 10 * i : 50) * MIB};
+
+			put(&b, &v);
+			put(&b, &m);
+		}
+		for (u64 i = 0; i < 2; i++)
+			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+				.start_ns = 1, .shmem_bytes = (what < 2 ? 50 + 190 * i : 50) * MIB,
+				.in_flight = what == 2 ? 30 + 100 * i : 0);
+		PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50);
+		if (what % 2) {
+			assert_int_equal(conclude(&b), 0);
+		} else {
+			const struct finding *f = only(&b);
+
+			assert_int_equal(f->tgid, 9);
+			assert_int_equal(f->level, what ? LEVEL_RISK : LEVEL_NOTE); /* young */
+			assert_non_null(strstr(f->title,
+				what ? "no process has open or mapped, most likely of loader"
+				     : "loader (pid 9) grows steadily: 20.0 MiB of shared"));
+			assert_int_equal(
+				says(f->evidence, "130 descriptors (30 at first)"), !!what);
+		}
+		end(&b);
+	}
 }
 
 static void writer(struct bench *b, u32 tgid, u32 name, u64 bytes)
@@ -931,6 +980,7 @@ int main(void)
 		cmocka_unit_test(test_maps_of_nobody),
 		cmocka_unit_test(test_shared_growth),
 		cmocka_unit_test(test_unseen_growth),
+		cmocka_unit_test(test_shared_growth_in_noise),
 		cmocka_unit_test(test_tmpfs_writer),
 		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_hard_limit),

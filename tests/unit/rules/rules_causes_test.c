@@ -473,7 +473,8 @@ static void test_evictor(void **unused)
 	cached(&f, 8, 7, CACHE_REFAULT, 64000);
 	x = only(&f);
 	assert_non_null(strstr(x->title, "writer (pid 7) writes 252 MiB a second past the others"));
-	assert_true(says(x->evidence, "writer (pid 7) writes 252 MiB a second into the page cache"));
+	assert_true(
+		says(x->evidence, "writer (pid 7) writes 252 MiB a second into the page cache"));
 	assert_true(says(x->try_, "oflag=direct"));
 	assert_false(says(x->try_, "iflag="));
 	view_close(&f);
@@ -701,21 +702,20 @@ static void test_growth_levels(void **unused)
 	assert_int_equal(growth_level(&(struct growing){.step = MIB}, 2 * gib), LEVEL_RISK);
 	assert_int_equal(growth_level(&(struct growing){.step = MIB}, 100 * gib), LEVEL_NOTE);
 	assert_int_equal(growth_level(&(struct growing){.step = 4 * MIB}, 2 * gib), LEVEL_WARNING);
-	/* It began within the look: it may be a compiler, a sort, a start; what grew for eight seconds
-	 * in a straight line is told. */
-	assert_int_equal(growth_level(&(struct growing){.start_ns = NSEC_PER_SEC,
-					      .step = 4 * MIB},
-				 2 * gib),
+	/* It began within the look: it may be a compiler, a sort, a start; what grew for eight
+	 * seconds in a straight line is told. */
+	assert_int_equal(
+		growth_level(&(struct growing){.start_ns = NSEC_PER_SEC, .step = 4 * MIB}, 2 * gib),
 		LEVEL_NOTE);
-	assert_int_equal(growth_level(&(struct growing){.start_ns = NSEC_PER_SEC,
-					      .step = 4 * MIB,
-					      .first = 6},
-				 2 * gib),
+	assert_int_equal(
+		growth_level(
+			&(struct growing){.start_ns = NSEC_PER_SEC, .step = 4 * MIB, .first = 6},
+			2 * gib),
 		-1);
-	assert_int_equal(growth_level(&(struct growing){.start_ns = NSEC_PER_SEC,
-					      .step = 4 * MIB,
-					      .bumpy = true},
-				 2 * gib),
+	assert_int_equal(
+		growth_level(
+			&(struct growing){.start_ns = NSEC_PER_SEC, .step = 4 * MIB, .bumpy = true},
+			2 * gib),
 		-1);
 	assert_int_equal(growth_level(&(struct growing){.start_ns = NSEC_PER_SEC, .step = 40 * MIB},
 				 2 * gib),
@@ -802,7 +802,7 @@ static void test_growth_young_in_group(void **unused)
 /* A heap of a fixed size, or a guest, fills what it had mapped: it ends there. */
 static void test_growth_bounded(void **unused)
 {
-	for (u64 vm = 200; vm <= 8000; vm *= 40) {
+	for (u64 vm = 700; vm <= 7000; vm *= 10) {
 		const struct finding *x;
 		struct fixture f;
 
@@ -814,8 +814,58 @@ static void test_growth_bounded(void **unused)
 				.tgid = 7, .anon_bytes = 10 * MIB + i * 4 * MIB,
 				.vm_bytes = vm * MIB, .comm = "writer");
 		x = only(&f);
-		assert_int_equal(x->level, vm == 200 ? LEVEL_NOTE : LEVEL_WARNING);
-		assert_int_equal(says(x->evidence, "at most 110 MiB more"), vm == 200);
+		assert_int_equal(x->level, vm == 700 ? LEVEL_NOTE : LEVEL_WARNING);
+		assert_int_equal(says(x->evidence, "at most 610 MiB more"), vm == 700);
+		view_close(&f);
+	}
+}
+
+/* What an allocator has mapped ahead is full in a moment: no bound. */
+static void test_growth_mapped_ahead(void **unused)
+{
+	(void)unused;
+	for (u64 ahead = 80; ahead <= 800; ahead += 720) {
+		const struct finding *x;
+		struct fixture f;
+
+		begin(&f, &rule_growth);
+		value(&f, "MemAvailable", 8192 * MIB);
+		for (u64 i = 0; i <= 20; i++)
+			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0, HALF_SECOND(i),
+				.tgid = 7, .anon_bytes = 700 * MIB + i * 4 * MIB,
+				.vm_bytes = (780 + ahead) * MIB, .comm = "writer");
+		x = only(&f);
+		assert_int_equal(x->level, ahead == 80 ? LEVEL_RISK : LEVEL_NOTE);
+		assert_int_equal(says(x->evidence, "mapped before"), ahead == 800);
+		view_close(&f);
+	}
+}
+
+/* A stack that gets deeper is no heap; a process without its first thread shows nowhere else. */
+static void test_growth_stack(void **unused)
+{
+	(void)unused;
+	for (int stack = 0; stack < 2; stack++) {
+		const struct finding *x;
+		struct fixture f;
+
+		begin(&f, &rule_growth);
+		value(&f, "MemAvailable", 8192 * MIB);
+		for (u64 i = 0; i <= 20; i++)
+			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY,
+				PROCESS_EXACT | (stack ? 0 : PROCESS_HEADLESS), HALF_SECOND(i),
+				.tgid = 7, .anon_bytes = 700 * MIB + i * 4 * MIB,
+				.stack_bytes = stack ? 690 * MIB + i * 4 * MIB : 132 << 10,
+				.comm = "writer");
+		x = only(&f);
+		assert_int_equal(
+			!!strstr(x->title, "The stack of writer (pid 7) grows steadily: 8.00 MiB"),
+			stack);
+		assert_int_equal(says(x->evidence, "VmStk) rose by 80.0 MiB, to 770 MiB"), stack);
+		assert_int_equal(says(x->try_, "ulimit -s"), stack);
+		assert_int_equal(says(x->try_, "memwhy leak"), !stack);
+		assert_int_equal(
+			!!strstr(x->title, "(pid 7), whose first thread has ended, grows"), !stack);
 		view_close(&f);
 	}
 }
@@ -845,6 +895,24 @@ static void test_growth_together(void **unused)
 		strstr(x->title, "8 processes of reader (below writer (pid 7)) grow together"));
 	assert_true(says(x->try_, "memwhy leak -p 8 --for 60s"));
 	view_close(&f);
+
+	for (int old = 0; old < 2; old++) { /* new ones of a program that is old, or begins */
+		begin(&f, &rule_growth);
+		value(&f, "MemAvailable", 1024 * MIB);
+		f.stream.first_ns = 70 * NSEC_PER_SEC;
+		for (u64 i = 0; i <= 20; i++)
+			PUT_AT(&f, struct process_family, REC_PROCESS_FAMILY, 0,
+				70 * NSEC_PER_SEC + HALF_SECOND(i), .leader = 7, .biggest = 8,
+				.processes = 40 + (u32)i, .first_processes = 40,
+				.anon_bytes = (400 + 10 * i) * MIB, .first_anon_bytes = 400 * MIB,
+				.first_ns = 70 * NSEC_PER_SEC,
+				.oldest_ns = old ? 1 : 60 * NSEC_PER_SEC, .comm = "writer");
+		x = only(&f);
+		assert_int_equal(x->level, old ? LEVEL_WARNING : LEVEL_NOTE);
+		assert_non_null(strstr(x->title, "60 processes of reader (below writer (pid 7)), "
+						 "ever more (40 at first)"));
+		view_close(&f);
+	}
 
 	begin(&f, &rule_growth); /* a pool that fills and stops */
 	value(&f, "MemAvailable", 1024 * MIB);
@@ -963,6 +1031,8 @@ int main(void)
 		cmocka_unit_test(test_growth_in_group),
 		cmocka_unit_test(test_growth_young_in_group),
 		cmocka_unit_test(test_growth_bounded),
+		cmocka_unit_test(test_growth_mapped_ahead),
+		cmocka_unit_test(test_growth_stack),
 		cmocka_unit_test(test_growth_together),
 		cmocka_unit_test(test_swap_is_no_growth),
 		cmocka_unit_test(test_drift_in_group),

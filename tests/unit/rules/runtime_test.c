@@ -86,8 +86,8 @@ static void test_runtimes(void **unused)
  * and so is where all programs begin. */
 static void test_not_known(void **unused)
 {
-	static const char *const paths[][2] = {
-		{"free_all", "/bin/x"}, {"__munmap", "/lib/libc.so.6"}, {"sysmalloc", "/bin/x"},
+	static const char *const paths[][2] = {{"free_all", "/bin/x"},
+		{"__munmap", "/lib/libc.so.6"}, {"sysmalloc", "/bin/x"},
 		{"__libc_start_call_main", "/lib/libc.so.6"}};
 
 	(void)unused;
@@ -135,12 +135,49 @@ static void test_growth(void **unused)
 	}
 }
 
+/* A heap that may not be as large as what there is: what grows is beside it. */
+static void test_beside(void **unused)
+{
+	static const char *const comms[] = {"java", "node"};
+	static const char *const beside[] = {"allocateDirect", "process.memoryUsage()"};
+	static const char *const inside[] = {"GC.heap_info", "heap snapshot"};
+
+	(void)unused;
+	for (int i = 0; i < 4; i++) {
+		struct rec_task task = {
+			.h = {sizeof(task), REC_TASK, 0, 0}, .tgid = 7, .cgroup = 42};
+		bool is_beside = i < 2;
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_growth, 1);
+		snprintf(task.comm, sizeof(task.comm), "%s", comms[i % 2]);
+		put(&b, &task);
+		for (u64 n = 1; n <= 20; n++) {
+			struct process_memory m = {
+				.h = {sizeof(m), REC_PROCESS_MEMORY, 0, n * NSEC_PER_SEC / 2},
+				.tgid = 7,
+				.anon_bytes = 700 * MIB + n * MIB,
+				.heap_limit_bytes = is_beside ? 64 * MIB : 1024 * MIB,
+			};
+
+			put(&b, &m);
+		}
+		f = only(&b);
+		assert_int_equal(says(f->evidence, "allows its heap 64.0 MiB"), is_beside);
+		assert_int_equal(says(f->try_, beside[i % 2]), is_beside);
+		assert_int_equal(says(f->try_, inside[i % 2]), !is_beside);
+		end(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_runtimes),
 		cmocka_unit_test(test_not_known),
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_beside),
 	};
 
 	return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
