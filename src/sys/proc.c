@@ -157,6 +157,8 @@ bool proc_has_ended(int pid)
 
 	if (rc)
 		return rc == -ENOENT || rc == -ESRCH;
+	if (st.state == 'Z' && st.num_threads > 1)
+		return false; /* of its threads only the first */
 	/* One that has given its memory back is about to. */
 	return st.state == 'Z' || st.state == 'X' || (!st.is_kthread && !st.vsize_bytes);
 }

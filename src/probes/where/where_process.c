@@ -411,7 +411,7 @@ static int process_send(struct capture *c, struct where *w, u32 pid)
 {
 	struct subject s = {.pid = pid};
 	u64 began = clock_mono_ns(), took;
-	int rc = sys_read(&w->text, "/proc/%u/smaps", pid);
+	int rc = sys_read(&w->text, "/proc/%d/smaps", proc_memory_task((int)pid));
 
 	groups_init(&s.owners, sizeof(struct owner_key), sizeof(struct where_owner));
 	took = clock_mono_ns() - began;

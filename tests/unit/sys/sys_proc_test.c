@@ -468,6 +468,7 @@ static void test_headless(void **state)
 	} while (st.state != 'Z');
 	assert_int_equal(st.num_threads, 2);
 	assert_true(proc_memory_task(pid) > pid);
+	assert_false(proc_has_ended(pid));
 	assert_int_equal(proc_statm_read(pid, &statm), 0);
 	assert_true(statm.resident_pages);
 	assert_int_equal(proc_status_read(pid, &status), 0);
