@@ -393,7 +393,8 @@ static void tell_heap(struct report *r, struct finding *f, u32 tgid, const struc
 		.least_bytes = (u64)g->anon.trend.first};
 
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
-	runtime_tell_growth(r, f, runtime_of(r, tgid, &g->stack, 1), &heap);
+	if (!g->headless) /* its files are reached through its first thread, by gdb and jcmd too */
+		runtime_tell_growth(r, f, runtime_of(r, tgid, &g->stack, 1), &heap);
 	finding_line(r, f->try_,
 		"See which code touches new pages: `memwhy faults --stacks=user --for 30s -p %u`",
 		tgid);
