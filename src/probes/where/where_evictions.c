@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "analysis/cells.h"
+
 #define READERS_MOST (1U << 16)
 
 struct reader {
@@ -16,33 +18,6 @@ struct pair {
 
 struct lost {
 	u64 count, total_ns;
-};
-
-enum { E_VICTIM, E_PID, E_GROUP, E_EVICTOR, E_BY, E_BY_GROUP, E_BYTES, E_PART, E_AFTER, E_N };
-
-static const struct column columns[E_N] = {
-	[E_VICTIM] = {"victim", "VICTIM", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"who read pages of files back"},
-	[E_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "its process id"},
-	[E_GROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0, "its control group"},
-	[E_EVICTOR] = {"evictor", "PUSHED OUT BY", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"who needed memory when they went; kswapd: the kernel, in the background, for all "
-		"who do"},
-	[E_BY] = {"evictor_pid", "BY PID", CELL_U64, UNIT_ID, COL_LESSER, "its process id"},
-	[E_BY_GROUP] = {"evictor_cgroup", "BY CGROUP", CELL_TEXT, UNIT_CGROUP, COL_LESSER,
-		"its control group, where it has read, too"},
-	[E_BYTES] = {"read_back_bytes", "READ BACK", CELL_U64, UNIT_BYTES, COL_MAIN,
-		"read again after it was pushed out, both in the interval, so that a short one "
-		"shows less of it (estimated, from one page in 64 of each file)"},
-	[E_PART] = {"share_ratio", "OF ITS READING", CELL_F64, UNIT_RATIO, 0,
-		"share of all that the victim has read into the page cache"},
-	[E_AFTER] = {"after_ns", "AFTER", CELL_U64, UNIT_NS, 0,
-		"from pushed out to read back, on average"},
-};
-
-const struct view_table where_evictions_tables[] = {
-	{"evictions", columns, E_N, sizeof(struct column)},
-	{},
 };
 
 void where_evictions_init(struct where_evictions *e)
@@ -112,43 +87,87 @@ static u64 bytes_of(const struct where_evictions *e, const struct report *r, u64
 	return (u64)((double)count * CACHE_STRIDE * times * (double)r->stream->host.page_bytes);
 }
 
-static void row_fill(struct cell *c, struct report *r, const struct where_evictions *e,
-	const struct pair *p, const struct lost *l)
-{
-	const struct reader *victim = groups_find(&e->readers, &p->victim);
-	const struct reader *by = groups_find(&e->readers, &p->evictor);
+#define PAIR(row_) ((const struct pair *)(row_)->key)
 
-	c[E_VICTIM] = cell_text(report_program(r, p->victim));
-	c[E_PID] = cell_u64(p->victim);
-	if (victim && victim->cgroup)
-		c[E_GROUP] = cell_text(stream_cgroup(r->stream, victim->cgroup));
-	c[E_EVICTOR] = cell_text(p->evictor ? report_program(r, p->evictor) : "kswapd");
-	if (p->evictor)
-		c[E_BY] = cell_u64(p->evictor);
-	if (p->evictor && by && by->cgroup)
-		c[E_BY_GROUP] = cell_text(stream_cgroup(r->stream, by->cgroup));
-	c[E_BYTES] = cell_u64(bytes_of(e, r, l->count));
-	if (victim && victim->count)
-		c[E_PART] = cell_f64((double)l->count / (double)victim->count);
-	if (l->count)
-		c[E_AFTER] = cell_u64(l->total_ns / l->count);
+/* What is known of one of the two, by its process id; the row's view is the whole. */
+static const struct reader *reader_of(const struct row_of *row, const u32 *tgid)
+{
+	return groups_find(&((const struct where_evictions *)row->view)->readers, tgid);
 }
+
+static struct cell group_of(struct report *r, const struct reader *of)
+{
+	return cell_text(of && of->cgroup ? stream_cgroup(r->stream, of->cgroup) : NULL);
+}
+
+static CELL_GET(victim_cell)
+{
+	return cell_text(report_program(r, PAIR(row)->victim));
+}
+
+static CELL_GET(group_cell)
+{
+	return group_of(r, reader_of(row, &PAIR(row)->victim));
+}
+
+static CELL_GET(evictor_cell)
+{
+	return cell_text(PAIR(row)->evictor ? report_program(r, PAIR(row)->evictor) : "kswapd");
+}
+
+static CELL_GET(by_cell)
+{
+	return PAIR(row)->evictor ? cell_u64(PAIR(row)->evictor) : (struct cell){};
+}
+
+static CELL_GET(by_group_cell)
+{
+	return group_of(r, PAIR(row)->evictor ? reader_of(row, &PAIR(row)->evictor) : NULL);
+}
+
+static CELL_GET(part_cell)
+{
+	const struct reader *victim = reader_of(row, &PAIR(row)->victim);
+
+	return cell_ratio(((const struct lost *)row->sums)->count, victim ? victim->count : 0);
+}
+
+CELL_EXPR(bytes_cell, struct lost, cell_u64(bytes_of(row->view, r, e->count)))
+CELL_EXPR(after_cell, struct lost, e->count ? cell_u64(e->total_ns / e->count) : (struct cell){})
+
+static const struct cell_column columns[] = {
+	CELL_BY(0, "victim", "VICTIM", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"who read pages of files back", victim_cell),
+	CELL_KEY(0, struct pair, victim, "pid", "PID", UNIT_ID, 0, "its process id"),
+	CELL_BY(0, "cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0, "its control group", group_cell),
+	CELL_BY(0, "evictor", "PUSHED OUT BY", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"who needed memory when they went; kswapd: the kernel, in the background, for all "
+		"who do",
+		evictor_cell),
+	CELL_BY(0, "evictor_pid", "BY PID", CELL_U64, UNIT_ID, COL_LESSER, "its process id",
+		by_cell),
+	CELL_BY(0, "evictor_cgroup", "BY CGROUP", CELL_TEXT, UNIT_CGROUP, COL_LESSER,
+		"its control group, where it has read, too", by_group_cell),
+	CELL_BY(0, "read_back_bytes", "READ BACK", CELL_U64, UNIT_BYTES, COL_MAIN,
+		"read again after it was pushed out, both in the interval, so that a short one "
+		"shows less of it (estimated, from one page in 64 of each file)",
+		bytes_cell),
+	CELL_BY(0, "share_ratio", "OF ITS READING", CELL_F64, UNIT_RATIO, 0,
+		"share of all that the victim has read into the page cache", part_cell),
+	CELL_BY(0, "after_ns", "AFTER", CELL_U64, UNIT_NS, 0,
+		"from pushed out to read back, on average", after_cell),
+};
+
+const struct view_table where_evictions_tables[] = {
+	CELLS_VIEW("evictions", columns),
+	{},
+};
 
 int where_evictions_report(const struct where_evictions *e, struct report *r)
 {
-	struct table *t = report_table(
-		r, "evictions", "Who pushes whose files out of the page cache", columns, E_N);
+	static const struct cell_table table = {
+		CELL_TABLE("evictions", "Who pushes whose files out of the page cache",
+			"read_back_bytes", "Nothing that was pushed out was read back.", columns)};
 
-	if (!t)
-		return -ENOMEM;
-	t->sort = "read_back_bytes";
-	t->empty = "Nothing that was pushed out was read back.";
-	for (size_t i = 0; i < e->pairs.n; i++) {
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		row_fill(row, r, e, groups_key(&e->pairs, i), groups_value(&e->pairs, i));
-	}
-	return t->failed ? -ENOMEM : 0;
+	return cells_report(r, &table, &e->pairs, e);
 }

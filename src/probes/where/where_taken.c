@@ -6,6 +6,7 @@
 
 #include "base/groups.h"
 #include "base/str.h"
+#include "analysis/cells.h"
 #include "analysis/frame.h"
 #include "analysis/kernel_code.h"
 #include "probes/where/where.h"
@@ -13,25 +14,6 @@
 #define LOOK_MOST (1U << 18)
 #define CALLERS 4 /* told of a stack */
 #define NAME_MOST 48
-
-enum { T_ROW, T_CODE, T_BYTES, T_COUNT, T_OLDEST, T_N };
-
-static const struct column columns[T_N] = {
-	[T_ROW] = {"row", "ROW", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"row of the ledger that these pages are in, by the functions that took them; rest: "
-		"none of the kernel's counters has them"},
-	[T_CODE] = {"code", "TAKEN BY", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"function that asked for the pages, and those that called it"},
-	[T_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_MAIN,
-		"allocated in the interval and not freed at its end"},
-	[T_COUNT] = {"count", "ALLOCATIONS", CELL_U64, UNIT_COUNT, 0, "how many these are"},
-	[T_OLDEST] = {"oldest_ns", "OLDEST", CELL_U64, UNIT_NS, COL_LESSER, "age of the oldest"},
-};
-
-const struct view_table where_taken_tables[] = {
-	{"taken", columns, T_N, sizeof(struct column)},
-	{},
-};
 
 void where_taken_free(struct where_taken *t)
 {
@@ -152,38 +134,48 @@ static int sums_make(const struct where_taken *t, struct report *r, struct group
 	return 0;
 }
 
-static int rows_add(struct table *t, struct report *r, const struct groups *sums)
+static CELL_GET(row_cell)
 {
-	for (size_t i = 0; i < sums->n; i++) {
-		const struct key *k = groups_key(sums, i);
-		const struct sum *s = groups_value(sums, i);
-		struct cell *c = table_row(t);
-
-		if (!c)
-			return -ENOMEM;
-		c[T_ROW] = cell_text(where_row_name(WHERE_MACHINE, k->row));
-		c[T_CODE] = cell_text(k->text[0] ? report_text(r, "%s", k->text) : "not known");
-		c[T_BYTES] = cell_u64(s->bytes);
-		c[T_COUNT] = cell_u64(s->count);
-		c[T_OLDEST] = cell_u64(s->oldest_ns);
-	}
-	return t->failed ? -ENOMEM : 0;
+	return cell_text(where_row_name(WHERE_MACHINE, ((const struct key *)row->key)->row));
 }
+
+static CELL_GET(code_cell)
+{
+	const struct key *k = row->key;
+
+	return cell_text(k->text[0] ? report_text(r, "%s", k->text) : "not known");
+}
+
+static const struct cell_column columns[] = {
+	CELL_BY(0, "row", "ROW", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"row of the ledger that these pages are in, by the functions that took them; rest: "
+		"none of the kernel's counters has them",
+		row_cell),
+	CELL_BY(0, "code", "TAKEN BY", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"function that asked for the pages, and those that called it", code_cell),
+	CELL_NUMBER(struct sum, bytes, "bytes", "BYTES", UNIT_BYTES, COL_MAIN,
+		"allocated in the interval and not freed at its end"),
+	CELL_NUMBER(struct sum, count, "count", "ALLOCATIONS", UNIT_COUNT, 0, "how many these are"),
+	CELL_NUMBER(struct sum, oldest_ns, "oldest_ns", "OLDEST", UNIT_NS, COL_LESSER,
+		"age of the oldest"),
+};
+
+const struct view_table where_taken_tables[] = {
+	CELLS_VIEW("taken", columns),
+	{},
+};
 
 int where_taken_report(const struct where_taken *t, struct report *r)
 {
-	struct table *table = report_table(
-		r, "taken", "Pages that the kernel took meanwhile and keeps", columns, T_N);
+	static const struct cell_table table = {CELL_TABLE(
+		"taken", "Pages that the kernel took meanwhile and keeps", "bytes", NULL, columns)};
 	struct groups sums;
 	int rc;
 
-	if (!table)
-		return -ENOMEM;
-	table->sort = "bytes";
 	groups_init(&sums, sizeof(struct key), sizeof(struct sum));
 	rc = sums_make(t, r, &sums);
 	if (!rc)
-		rc = rows_add(table, r, &sums);
+		rc = cells_report(r, &table, &sums, NULL);
 	groups_free(&sums);
 	return rc;
 }
