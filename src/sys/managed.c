@@ -132,6 +132,17 @@ static int java_read(struct look *l)
 	return 0;
 }
 
+/* Memory of the process alone that it may write to. */
+static u64 own_bytes(const struct maps *maps)
+{
+	u64 bytes = 0;
+
+	vec_each (m, &maps->list)
+		if (mapping_is_plain(m) || m->kind == MAPPING_HEAP)
+			bytes += m->end - m->start;
+	return bytes;
+}
+
 static int tcmalloc_take(void *arg, const u64 *words, size_t n, u64 address)
 {
 	struct look *l = arg;
@@ -140,7 +151,8 @@ static int tcmalloc_take(void *arg, const u64 *words, size_t n, u64 address)
 	int rc;
 
 	(void)address;
-	if (!heap_tcmalloc_find(words, n, &h))
+	/* it may have grown since the mappings were read */
+	if (!heap_tcmalloc_find(words, n, &h) || h.system_bytes / 2 > own_bytes(l->maps))
 		return 0;
 	part_set(&p, MANAGED_RESERVED, h.system_bytes);
 	part_set(&p, MANAGED_COMMITTED, h.committed_bytes);
@@ -453,6 +465,16 @@ static void files_look(const struct maps *maps, const char **ret)
 	}
 }
 
+/* Linked into the program it has its variables there. */
+static int allocator_read(
+	struct look *l, enum managed_by by, const char *library, outside_take *take)
+{
+	int rc = outside_data(l->o, l->maps, library ?: program_of(l->maps), take, l);
+
+	l->ret->seen |= rc > 0 ? 1U << by : 0;
+	return rc;
+}
+
 int managed_read(struct outside *o, const struct maps *maps, struct managed *ret)
 {
 	struct look l = {.o = o, .maps = maps, .ret = ret};
@@ -469,10 +491,10 @@ int managed_read(struct outside *o, const struct maps *maps, struct managed *ret
 	rc = java_read(&l);
 	if (!rc && paths[MANAGED_GO])
 		rc = go_read(&l, paths[MANAGED_GO]);
-	if (rc >= 0 && paths[MANAGED_JEMALLOC])
-		rc = outside_data(o, maps, paths[MANAGED_JEMALLOC], jemalloc_take, &l);
-	if (rc >= 0 && paths[MANAGED_TCMALLOC])
-		rc = outside_data(o, maps, paths[MANAGED_TCMALLOC], tcmalloc_take, &l);
+	if (rc >= 0)
+		rc = allocator_read(&l, MANAGED_JEMALLOC, paths[MANAGED_JEMALLOC], jemalloc_take);
+	if (rc >= 0)
+		rc = allocator_read(&l, MANAGED_TCMALLOC, paths[MANAGED_TCMALLOC], tcmalloc_take);
 	if (rc >= 0 && paths[MANAGED_MIMALLOC])
 		rc = mimalloc_read(&l);
 	if (rc >= 0 && paths[MANAGED_NODE])

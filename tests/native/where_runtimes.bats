@@ -98,6 +98,32 @@ library() { # NAME: its path, or the test is skipped
 	[ "$(of mimalloc committed_bytes)" -ge "$(of mimalloc used_bytes)" ]
 }
 
+# Linked into the program, as in redis or programs in Rust: found by what is in its data.
+linked() { # NAME LIBRARY
+	local name=$1 used committed kept
+	gcc -O2 -rdynamic -o program "$BATS_TEST_DIRNAME/../workloads/where_allocators.c" \
+		-Wl,--whole-archive "$2" -Wl,--no-whole-archive -lstdc++ -lm -lpthread -ldl
+	strip program
+	program ./program 3 20000
+	[ "$(grep -c "lib$name" "/proc/$holder/maps")" -eq 0 ]
+	read -r _ used committed kept < <(grep "^$name " out)
+	near used "$(of "$name" used_bytes)" "$used" 50
+	near committed "$(of "$name" committed_bytes)" "$committed" 100
+	near kept "$(of "$name" kept_bytes)" "$kept" 50
+}
+
+@test "where: jemalloc linked into a stripped program is found" {
+	lib=$(gcc -print-file-name=libjemalloc.a)
+	[ -f "$lib" ] || skip "libjemalloc-dev is not installed"
+	linked jemalloc "$lib"
+}
+
+@test "where: tcmalloc linked into a stripped program is found" {
+	lib=$(gcc -print-file-name=libtcmalloc_minimal.a)
+	[ -f "$lib" ] || skip "libgoogle-perftools-dev is not installed"
+	linked tcmalloc "$lib"
+}
+
 @test "where: an allocator whose structures are not found is told by its mappings" {
 	cc -shared -fPIC -x c -o libjemalloc.so.1 - <<<'int nothing;'
 	program env LD_PRELOAD="$PWD/libjemalloc.so.1" "$WORKLOADS/where_allocators" 0 2000
