@@ -46,6 +46,10 @@ zoo_named() { # FILE
 	[ "$zoo_result" = quiet ]
 }
 
+@test "zoo: a process whose first thread has ended" {
+	ZOO_SECONDS=6 zoo_named tests/zoo/leader-gone.c
+}
+
 @test "zoo: a cache that fills and stops is no alarm" {
 	zoo_run tests/zoo/cache-fills.c
 	echo "$zoo_result: $zoo_first"
