@@ -221,12 +221,16 @@ static bool is_stream(const struct cgroup_usage *cg, const struct pain *p)
 	return cgroup_filler(cg) == BY_FILE && p->refaults_second < REFAULTS_RISK && !p->full;
 }
 
+#define STREAM_RISK 0.25 /* of the time: who waits so long for room is held up by its limit */
+
 static int level_of(const struct report *r, const struct cgroup_usage *cg, const struct pain *p)
 {
 	int level = share_level(report_share(r, p->stalled_ns), 0.01, 0.05, 0.25);
 
 	if (is_stream(cg, p))
-		return p->hits ? LEVEL_NOTE : -1;
+		return !p->hits ? -1
+		       : report_share(r, p->stalled_ns) >= STREAM_RISK ? LEVEL_RISK
+								       : LEVEL_NOTE;
 	if (p->refaults_second >= REFAULTS_RISK)
 		level = MAX(level, share_level(report_share(r, p->waited_ns), 0.02, 0.1, 0.4));
 	if (p->hits && p->refaults_second >= REFAULTS_WARNING)
@@ -403,6 +407,9 @@ static void tell_evidence(
 				     : "");
 	finding_line(
 		r, f->evidence, "its tasks waited %s in reclaim for it", fmt_ns(a, p->stalled_ns));
+	if (is_stream(cg, p) && cg->dirty_bytes)
+		finding_line(r, f->evidence, "%s of its page cache are not written yet",
+			fmt_bytes(a, cg->dirty_bytes));
 	if (p->waited_ns > p->stalled_ns)
 		finding_line(r, f->evidence,
 			"with what was read back: in %s some task waited for memory (PSI)",
@@ -436,6 +443,11 @@ static void tell_cure(struct report *r, struct finding *f, const struct cgroup_u
 			"cache alone: posix_fadvise(POSIX_FADV_DONTNEED) behind it, or O_DIRECT.");
 		finding_line(r, f->undo, "Nothing to undo.");
 	} else {
+		if (is_stream(cg, p))
+			finding_line(r, f->try_,
+				"Have what it writes or reads once leave the page cache alone: "
+				"O_DIRECT (dd: oflag=direct), or sync_file_range() and then "
+				"posix_fadvise(POSIX_FADV_DONTNEED) behind it.");
 		finding_line(r, f->try_,
 			p->refaults_second >= REFAULTS_RISK
 				? "Raise the limit by what was needed again:"
@@ -450,11 +462,15 @@ static void tell_cure(struct report *r, struct finding *f, const struct cgroup_u
 	finding_line(r, f->verify, "`memwhy check --for 30s -g %s`", dir);
 }
 
-static const char *why_of(const struct cgroup_usage *cg, int level)
+static const char *why_of(const struct cgroup_usage *cg, const struct pain *p, int level)
 {
 	if (level == LEVEL_NOTE)
 		return "At the limit each new page pushes out an old one of the group. That costs "
 		       "next to nothing as long as the old ones are no longer needed.";
+	if (is_stream(cg, p))
+		return "At the limit each new page pushes out an old one of the group, and who "
+		       "needs one waits until that is done: for the disk, where the old ones have "
+		       "been written and are not on disk yet.";
 	if (cgroup_filler(cg) == BY_FILE)
 		return "At the limit each new page pushes out an old one of the group, also when "
 		       "the machine has free memory. Those that are needed again are read from "
@@ -492,7 +508,7 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	if (path && strcmp(path, "/") != 0)
 		tell_members(r, f, s, cg->cgroup);
 	tell_keeper(r, f, s, cg);
-	f->why = why_of(cg, level);
+	f->why = why_of(cg, p, level);
 	tell_cure(r, f, cg, p, dir);
 }
 

@@ -433,7 +433,8 @@ static void disk_try(struct report *r, struct finding *x, const struct held_disk
 	if (d->use == ZRAM_MOUNTED) {
 		finding_line(
 			r, x->try_, "Remove files that nobody needs, and give their blocks back:");
-		finding_line(r, x->try_, "`fstrim -v %s`", held_text(r, d->on));
+		finding_line(r, x->try_, "`sync -f %s && fstrim -v %s`", held_text(r, d->on),
+			held_text(r, d->on));
 		finding_line(r, x->undo, "Removed files do not come back: copy them first.");
 	} else if (d->use == ZRAM_BELOW) {
 		finding_line(r, x->try_, "See what is made of it: `lsblk %s`", device);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/units.h"
 #include "probes/mmcalls/mmcalls.h"
@@ -171,6 +172,11 @@ static void tell_outside(struct report *r, struct finding *f, const struct space
 		report_process(r, sp->outsider));
 }
 
+static bool is_fork(u16 call)
+{
+	return call == SYS_clone || call == SYS_clone3 || call == SYS_fork || call == SYS_vfork;
+}
+
 static void tell_inside(
 	struct report *r, struct finding *f, const struct party_key *holder, u32 tgid)
 {
@@ -184,6 +190,14 @@ static void tell_inside(
 			"glibc grows its arenas by mprotect(), which a larger step makes rarer. "
 			"Before the program is started:"
 			"`export GLIBC_TUNABLES=glibc.malloc.top_pad=67108864`");
+	} else if (holder->known && is_fork(holder->call)) {
+		f->why = "A fork copies the page tables of the whole address space and has its lock "
+			 "meanwhile: no thread maps, unmaps or, as a rule, faults beside it.";
+		finding_line(r, f->try_,
+			"Start programs by posix_spawn() or vfork(), which copy no page tables, or "
+			"have a small process that was started early do it; save state less often, "
+			"or from a smaller process.");
+		return;
 	} else {
 		finding_line(r, f->try_,
 			"Map less often: keep buffers and stacks of threads for use again.");

@@ -95,19 +95,32 @@ static u64 place(const struct killed *k)
 	return level < 0 ? 0 : k->mark.chain[level].cgroup;
 }
 
-static bool same_place(const struct killed *a, const struct killed *b)
+/* "": the machine, or not known. */
+static const char *path_of(const struct report *r, const struct killed *k)
 {
-	return is_memcg(a) == is_memcg(b) && place(a) == place(b) &&
-	       (place(a) || !memcmp(a->report.oom_path, b->report.oom_path, OOM_PATH_LEN));
+	const char *path = place(k) ? stream_cgroup(r->stream, place(k)) : NULL;
+
+	return path ? path : k->report.oom_path;
+}
+
+/* A kill that was seen in the log alone has a path, and no number of its group. */
+static bool same_place(const struct report *r, const struct killed *a, const struct killed *b)
+{
+	const char *path = path_of(r, a);
+
+	if (is_memcg(a) != is_memcg(b))
+		return false;
+	if (place(a) == place(b) && place(a))
+		return true;
+	return (!place(a) || !place(b)) && (path[0] || place(a) == place(b)) &&
+	       !strncmp(path, path_of(r, b), OOM_PATH_LEN);
 }
 
 static const char *place_name(struct report *r, const struct killed *k)
 {
-	const char *path = place(k) ? stream_cgroup(r->stream, place(k)) : NULL;
+	const char *path = path_of(r, k);
 
-	if (!path && k->report.oom_path[0])
-		path = report_text(r, "%.256s", k->report.oom_path);
-	return path;
+	return path[0] ? report_textn(r, path, strnlen(path, OOM_PATH_LEN)) : NULL;
 }
 
 /* The kernel tells the name of the task alone. A number that was used again has another. */
@@ -216,7 +229,7 @@ static const char *tables_text(struct report *r, const struct rule_sums *s, cons
 		const struct killed *k = groups_value(&s->by, i);
 		const struct oom_report *p = &k->report;
 
-		if (p->h.size && same_place(at, k) &&
+		if (p->h.size && same_place(r, at, k) &&
 			p->page_table_bytes > p->anon_bytes + p->file_bytes + p->shmem_bytes &&
 			(!most || p->page_table_bytes > most->report.page_table_bytes))
 			most = k;
@@ -266,7 +279,7 @@ static const char *programs_text(
 		const struct killed *k = groups_value(&s->by, i);
 		const char *program;
 
-		if (k->told || !same_place(at, k))
+		if (k->told || !same_place(r, at, k))
 			continue;
 		program = program_text(r, victim_comm(k), victim_tgid(k));
 		if (one && strcmp(one, program) != 0)
@@ -276,20 +289,32 @@ static const char *programs_text(
 	return one ? report_text(r, " (%s)", one) : "";
 }
 
+/* The group of the kills at one place, by any of them; 0: the machine, or not known. */
+static u64 group_of(const struct report *r, const struct rule_sums *s, const struct killed *at)
+{
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct killed *k = groups_value(&s->by, i);
+
+		if (place(k) && same_place(r, at, k))
+			return place(k);
+	}
+	return 0;
+}
+
 /* All kills at one place. */
 static void tell_place(struct report *r, const struct state *state, const struct killed *first)
 {
 	const struct rule_sums *s = &state->sums;
 	struct finding *f = report_finding(r, LEVEL_CRITICAL, "oom");
 	const char *path = place_name(r, first), *who = programs_text(r, s, first), *filler;
-	u64 n = 0;
+	u64 n = 0, group = group_of(r, s, first);
 
 	if (!f)
 		return;
 	for (size_t i = 0; i < s->by.n; i++) {
 		struct killed *k = groups_value(&s->by, i);
 
-		if (k->told || !same_place(first, k))
+		if (k->told || !same_place(r, first, k))
 			continue;
 		k->told = true;
 		if (n++ < KILLS_TOLD)
@@ -299,8 +324,8 @@ static void tell_place(struct report *r, const struct state *state, const struct
 		finding_line(r, f->evidence, "… and %llu more", n - KILLS_TOLD);
 	filler = is_memcg(first) ? tables_text(r, s, first) : "";
 	if (is_memcg(first) && !filler[0])
-		filler = filler_text(r, &s->facts, place(first));
-	f->yields = is_memcg(first) && group_is_full_of_files(&s->facts, place(first));
+		filler = filler_text(r, &s->facts, group);
+	f->yields = is_memcg(first) && group_is_full_of_files(&s->facts, group);
 	f->title =
 		is_memcg(first)
 			? report_text(r, "cgroup %s: the OOM killer took %llu of its processes%s%s",
@@ -309,10 +334,10 @@ static void tell_place(struct report *r, const struct state *state, const struct
 				  n, n == 1 ? "" : "es", who);
 	f->confidence = "high: each kill was seen";
 	f->losses = LOSS_KILLED | LOSS_RECLAIM | LOSS_GROUP;
-	f->cgroup = place(first);
+	f->cgroup = group;
 	f->here = first->mark.h.size && !f->cgroup;
 	if (is_memcg(first))
-		tell_group(r, f, &s->facts, place(first), path);
+		tell_group(r, f, &s->facts, group, path);
 	else
 		tell_machine(r, f);
 }

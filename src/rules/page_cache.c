@@ -351,11 +351,11 @@ static void tell_reads(struct report *r, struct finding *f, const struct state *
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	finding_line(r, f->evidence,
-		"%s %s %s a second into the page cache, %.0f %% of it read back after it was "
-		"pushed out",
-		report_process(r, tgid), verb(p),
-		fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)page)),
-		100.0 * (double)p->refaults / (double)MAX(p->read, 1ULL));
+		"%s %s %s a second into the page cache, %.0f %% of it %s", report_process(r, tgid),
+		verb(p), fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)page)),
+		100.0 * (double)p->refaults / (double)MAX(p->read, 1ULL),
+		is_writer(p) ? "in pages that had been pushed out"
+			     : "read back after it was pushed out");
 	if (p->refaults)
 		finding_line(r, f->evidence, "   %s after that, on average",
 			fmt_ns(b, p->refault_ns / p->refaults));

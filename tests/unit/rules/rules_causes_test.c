@@ -370,6 +370,25 @@ static void test_lock_within(void **unused)
 	view_close(&f);
 }
 
+/* What holds the lock in a fork is no allocator's matter. */
+static void test_lock_of_forks(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_mmap_lock);
+	PUT(&f, struct waits_lock, REC_WAITS_LOCK, .tgid = 8, .space = 8, .holder = 8,
+		.flags = WAITS_WRITE | WAITS_CALL_KNOWN | WAITS_HOLDER_KNOWN | WAITS_HOLDER_IN_CALL,
+		.call = 9, .holder_call = 56, .count = 100, .total_ns = 2 * NSEC_PER_SEC);
+	x = only(&f);
+	assert_true(says(x->evidence, "had the lock in clone()"));
+	assert_non_null(strstr(x->why, "A fork copies the page tables"));
+	assert_true(says(x->try_, "posix_spawn()"));
+	assert_false(says(x->try_, "GOGC"));
+	view_close(&f);
+}
+
 static void test_lock_outside(void **unused)
 {
 	const struct finding *x;
@@ -1019,6 +1038,7 @@ int main(void)
 		cmocka_unit_test(test_touched_again_small),
 		cmocka_unit_test(test_touched_once),
 		cmocka_unit_test(test_lock_within),
+		cmocka_unit_test(test_lock_of_forks),
 		cmocka_unit_test(test_lock_outside),
 		cmocka_unit_test(test_dirty),
 		cmocka_unit_test(test_evictor),

@@ -624,6 +624,31 @@ static void test_cgroup_limit(void **unused)
 	end(&b);
 }
 
+/* Cache that nobody reads again costs nothing, unless its writer waits for room most of the time. */
+static void test_cgroup_stream(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	for (u64 ms = 500; ms <= 3000; ms *= 6) {
+		begin(&b, &rule_cgroup_limit, 1);
+		group(&b, 42, "/archive");
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .h.flags = CGROUP_HAS_PARTS,
+			.cgroup = 42, .version = 1, .usage_bytes = 100 * MIB,
+			.limit_bytes = 100 * MIB, .limit_hit_total = 5000, .file_bytes = 95 * MIB,
+			.dirty_bytes = 60 * MIB, .anon_bytes = MIB);
+		PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 7, .kind = STALLS_CHARGE,
+			.count = 10, .total_ns = ms * NSEC_PER_MSEC, .cgroup = 42);
+		f = only(&b);
+		assert_int_equal(f->level, ms > 500 ? LEVEL_RISK : LEVEL_NOTE);
+		assert_int_equal(says(f->try_, "Nothing has to be done"), ms == 500);
+		assert_int_equal(says(f->try_, "oflag=direct"), ms > 500);
+		assert_true(says(f->evidence, "60.0 MiB of its page cache are not written yet"));
+		end(&b);
+	}
+}
+
 /* memory.failcnt was set back to 0 meanwhile: what was counted since is what is known. */
 static void test_cgroup_limit_reset(void **unused)
 {
@@ -900,6 +925,38 @@ static void test_oom_group(void **unused)
 				  "(pid 5) asked"));
 	assert_true(says(f->try_, "echo 157286400 >"));
 	assert_true(says(f->undo, "echo 104857600 >"));
+	end(&b);
+}
+
+/* A kill that came before the hooks, which only the log has, is of the same group. */
+static void test_oom_of_the_log(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_oom, 1);
+	group(&b, 9, "/batch");
+	PUT(&b, struct rec_method, REC_METHOD, .probe = "oom", .data = OOM_LOG_DATA,
+		.method = "/dev/kmsg");
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 9, .version = 2,
+		.usage_bytes = 100 * MIB, .limit_bytes = 100 * MIB, .oom_kill_total = 2);
+	PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED, .victim_tid = 6,
+		.why = OOM_WHY_MEMCG, .oom_path = "/batch", .victim_comm = "victim");
+	PUT(&b, struct oom_kill, REC_OOM_KILL, .flags = OOM_VICTIM_KNOWN, .why = OOM_WHY_UNKNOWN,
+		.tgid = 5, .comm = "asker", .victim_tid = 7, .victim_tgid = 7,
+		.victim_comm = "victim", .levels = 1, .chain = {{9, 25600, 25600, 1}});
+	PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED, .victim_tid = 7,
+		.why = OOM_WHY_MEMCG, .oom_path = "/batch");
+	f = only(&b);
+	assert_non_null(strstr(f->title, "cgroup /batch: the OOM killer took 2 of its processes"));
+	assert_int_equal(f->cgroup, 9);
+	assert_true(says(f->try_, "echo 157286400 >"));
+	assert_false(says(f->try_, "it is gone"));
+	report_destroy(&b.report);
+	PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED, .victim_tid = 8,
+		.why = OOM_WHY_MEMCG, .oom_path = "/other");
+	assert_int_equal(conclude(&b), 2);
 	end(&b);
 }
 
@@ -1406,6 +1463,7 @@ int main(void)
 		cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_pressure_of_group),
 		cmocka_unit_test(test_cgroup_limit),
+		cmocka_unit_test(test_cgroup_stream),
 		cmocka_unit_test(test_cgroup_limit_reset),
 		cmocka_unit_test(test_cgroup_refaults),
 		cmocka_unit_test(test_explain),
@@ -1419,6 +1477,7 @@ int main(void)
 		cmocka_unit_test(test_thp_bloat),
 		cmocka_unit_test(test_thp_fallback),
 		cmocka_unit_test(test_oom_group),
+		cmocka_unit_test(test_oom_of_the_log),
 		cmocka_unit_test(test_oom_program),
 		cmocka_unit_test(test_oom_counted),
 		cmocka_unit_test(test_oom_machine),
