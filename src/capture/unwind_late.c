@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "event/wire.h"
 
 #define BYTES_MAX (6UL << 20)
+#define TRIM_BYTES (1UL << 20) /* are worth giving back to the kernel */
 #define WAIT_NS NSEC_PER_SEC /* for tables; whatever is drained by then has gone without them */
 
 struct late {
@@ -176,8 +178,8 @@ static bool late_try(struct late_code *code, struct late *late, int stacks, u64 
 
 int unwind_late_walk(struct unwind_late *l, int stacks, unwind_layout_fn *layout_of, void *ctx)
 {
+	size_t left = 0, held = l->bytes;
 	u64 now = clock_mono_ns();
-	size_t left = 0;
 	int rc = 0;
 
 	if (!l->waiting.n)
@@ -195,6 +197,8 @@ int unwind_late_walk(struct unwind_late *l, int stacks, unwind_layout_fn *layout
 	}
 	l->waiting.n = left;
 	unwind_files_looked(l->files);
+	if (held - l->bytes >= TRIM_BYTES)
+		malloc_trim(0);
 	return rc;
 }
 

@@ -307,14 +307,14 @@ can_walk() {
 	mkdir mnt
 	mount -t tmpfs -o size=200m tmpfs mnt
 	mounted=$PWD/mnt
-	mkdir mnt/below
-	head -c 2097152 /dev/zero >mnt/below/file
+	mkdir mnt/below # and in it a file that is among the largest, of which 200 are told
+	head -c 67108864 /dev/zero >mnt/below/file
 	"$MEMWHY" where --files -o json --out after --force
 	hold_end
 	files shared_memory memfd:where_work
 	[ "$(files shared_memory memfd:where_work)" = "$want open" ]
-	[ "$(files tmpfs "$mounted/below/file")" = "2097152 null" ]
-	jq -e --arg mount "$mounted" 'any(.rows[]; .table == "mounts" and .mount == $mount and .files == 1 and .bytes == 2097152)' after >/dev/null
+	[ "$(files tmpfs "$mounted/below/file")" = "67108864 null" ]
+	jq -e --arg mount "$mounted" 'any(.rows[]; .table == "mounts" and .mount == $mount and .files == 1 and .bytes == 67108864)' after >/dev/null
 }
 
 @test "where: a thousand control groups that were removed, and the files that keep them" {
