@@ -22,10 +22,12 @@
 #include "capture/reader_names_work.h"
 #include "capture/reader_variables.h"
 #include "cfi/elf_table.h"
+#include "sym/budget.h"
 #include "sym/elfsym.h"
 
 #define DYNAMIC_BYTES (1U << 20)
-#define CPU_SECONDS 300 /* in all */
+/* In all: what names may take (sym/budget.h), and tables. */
+#define CPU_SECONDS (BUDGET_REFILL_NS / 1000000000 + 300)
 #define SYMBOL_BYTES (256UL << 20)
 #define VARIABLE_NAME_MAX 512 /* longer ones are cut */
 

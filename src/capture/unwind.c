@@ -193,14 +193,21 @@ static int publish(struct unwind *u, u64 key, const struct unwind_process *value
 	return bpf_map_update_elem(u->procs, &key, value, BPF_ANY) ? -errno : 0;
 }
 
-/* A child that is looked at for the first time has its parent's layout, until it is known to have
- * another. */
-static int identity_use(struct unwind *u, u64 id, const struct unwind_layout *layout,
-	const struct unwind_process *value, struct identity **ret)
+static struct identity *identity_find(const struct unwind *u, u64 id)
 {
 	struct identity *i;
 
 	HASH_FIND(hh, u->identities, &id, sizeof(id), i);
+	return i;
+}
+
+/* A child that is looked at for the first time has its parent's layout, until it is known to have
+ * another. */
+static int identity_use(
+	struct unwind *u, u64 id, const struct unwind_layout *layout, struct identity **ret)
+{
+	struct identity *i = identity_find(u, id);
+
 	if (!i) {
 		i = calloc(1, sizeof(*i));
 		if (!i)
@@ -214,52 +221,65 @@ static int identity_use(struct unwind *u, u64 id, const struct unwind_layout *la
 	i->layout = layout;
 	i->uses++;
 	*ret = i;
-	return publish(u, id, value);
+	return 0;
 }
 
-static int process_publish(struct unwind *u, struct process *p, u64 id, int rc)
+/* What is mapped in a process. */
+struct look {
+	const struct unwind_layout *layout;
+	u64 id;      /* the address space it was mapped in */
+	u32 version; /* of its map */
+	bool over;   /* it has ended: its layout is for stacks that wait, no program asks for it */
+};
+
+static int process_publish(struct unwind *u, struct process *p, const struct look *look, int rc)
 {
-	struct unwind_process value = {.identity = id, .state = UNWIND_NO_ROOM};
-	struct identity *identity = NULL;
+	struct unwind_process value = {.identity = look->id, .state = UNWIND_NO_ROOM};
 
 	if (!rc) {
 		value.state = UNWIND_READY;
-		value.first = p->layout->first;
-		value.n = p->layout->n;
-		rc = identity_use(u, id, p->layout, &value, &identity);
-		p->identity = identity;
+		value.first = look->layout->first;
+		value.n = look->layout->n;
+		rc = identity_use(u, look->id, look->layout, &p->identity);
+		if (!rc && !look->over)
+			rc = publish(u, look->id, &value);
 	}
-	(void)publish(u, p->tgid, &value); /* else it has what its files or frame pointers tell */
+	if (!look->over)
+		(void)publish(u, p->tgid, &value); /* else it has what its files or frame pointers tell */
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* What is mapped, and the address space it was mapped in: an exec may come between. What has ended
- * has the mappings that it was seen to make; asked: its address space, when it asked. */
-static int process_look(struct unwind *u, u32 tgid, u64 asked,
-	const struct unwind_layout **ret_layout, u64 *ret_id, u32 *ret_version)
+/* May what has ended stand for the address space that it asked for? It has the mappings that it was
+ * seen to make, and may have executed something since; others that live in that space know better. */
+static bool may_stand(const struct unwind *u, const struct process *p, u64 asked)
+{
+	const struct identity *i = asked ? identity_find(u, asked) : NULL;
+
+	return asked && (!i || (i == p->identity && i->uses == 1));
+}
+
+/* An exec may come between. asked: its address space, when it asked. */
+static int process_look(struct unwind *u, const struct process *p, u64 asked, struct look *ret)
 {
 	const struct process_map *map;
 	u64 before = 0, after = 0;
 	int rc;
 
 	for (int i = 0; i < TRIES; i++) {
-		bool over = identity_read(tgid, &before) != 0;
-
+		ret->over = identity_read(p->tgid, &before) != 0;
 		rc = names_follow(u->c->names);
-		map = rc ? NULL : names_map(u->c->names, tgid);
+		map = rc ? NULL : names_map(u->c->names, p->tgid);
 		if (!map)
 			return rc ? rc : -ENOMEM;
-		if (!process_map_count(map))
+		ret->over |= identity_read(p->tgid, &after) != 0;
+		if (!process_map_count(map) || (ret->over && !may_stand(u, p, asked)))
 			return -ESRCH;
-		over |= identity_read(tgid, &after) != 0;
-		if (over && !asked)
-			return -ESRCH;
-		if (!over && after != before)
+		if (!ret->over && after != before)
 			continue;
-		*ret_version = names_map_version(u->c->names, tgid);
-		*ret_id = over ? asked : after;
+		ret->version = names_map_version(u->c->names, p->tgid);
+		ret->id = ret->over ? asked : after;
 		/* It may end from here on: its first stacks wait for the tables. */
-		return unwind_layouts_use(u->layouts, map, ret_layout);
+		return unwind_layouts_use(u->layouts, map, &ret->layout);
 	}
 	return -EAGAIN;
 }
@@ -282,25 +302,23 @@ static struct process *process_get(struct unwind *u, u32 tgid)
 static int process_make(struct unwind *u, u32 tgid, u64 asked)
 {
 	struct process *p = process_get(u, tgid), old;
-	const struct unwind_layout *layout = NULL;
-	u32 version = 0;
-	u64 id = 0;
+	struct look look = {};
 	int rc;
 
 	if (!p)
 		return -ENOMEM;
-	rc = process_look(u, tgid, asked, &layout, &id, &version);
+	rc = process_look(u, p, asked, &look);
 	if (rc && rc != -ENOSPC) {
 		process_remove(u, p);
 		return rc == -ENOMEM ? rc : 0;
 	}
 	old = *p; /* given up when the new ones are in use: they share most */
-	p->layout = layout;
+	p->layout = look.layout;
 	p->identity = NULL;
-	p->version = version;
+	p->version = look.version;
 	p->made_ns = clock_mono_ns();
 	p->asked = false;
-	rc = process_publish(u, p, id, rc);
+	rc = process_publish(u, p, &look, rc);
 	process_clear(u, &old);
 	return rc;
 }
@@ -361,10 +379,8 @@ static int changes_take(struct unwind *u)
 
 static const struct unwind_layout *layout_of(void *ctx, u64 id)
 {
-	struct unwind *u = ctx;
-	struct identity *i;
+	const struct identity *i = identity_find(ctx, id);
 
-	HASH_FIND(hh, u->identities, &id, sizeof(id), i);
 	return i ? i->layout : NULL;
 }
 

@@ -136,7 +136,9 @@ static void time_refill(struct sym_budget *b)
 {
 	u64 now = clock_mono_ns(), more = b->pass_ns ? (now - b->pass_ns) / REFILL_PART : 0;
 
+	more = MIN(more, BUDGET_REFILL_NS - b->refilled_ns);
 	b->pass_ns = now;
+	b->refilled_ns += MIN(more, b->ns_max - b->ns_left);
 	b->ns_left = MIN(b->ns_left + more, b->ns_max);
 	for (u32 i = 0; i < b->n_users; i++)
 		b->users[i].ns -= MIN(share(&b->users[i], more), b->users[i].ns);

@@ -7,6 +7,9 @@
  * others. What was left out is counted by user. Knows nothing of ELF.
  */
 #ifndef MEMWHY_SYM_BUDGET_H
+/* Time that comes back, in all: a process that reads names may use so much and some more
+ * (capture/reader_work.c), or it would be killed in the middle of an innocent file. */
+#define BUDGET_REFILL_NS (3000ULL * 1000000000)
 #define MEMWHY_SYM_BUDGET_H
 
 #include "base/util.h"
@@ -33,6 +36,7 @@ struct sym_budget {
 	u64 bytes_others;    /* held by other processes of the session */
 	u64 ns_max, ns_left; /* of time, over all files */
 	u64 pass_ns;         /* when the last pass began */
+	u64 refilled_ns;     /* that came back, at most BUDGET_REFILL_NS */
 	u64 words_bytes;     /* held for ever: what dictionaries keep, see budget_take_word */
 	u64 words_out;
 	struct budget_user users[BUDGET_USERS];

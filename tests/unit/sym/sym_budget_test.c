@@ -103,6 +103,15 @@ static void test_time_comes_back(void **state)
 	budget_pass_begin(&b);
 	assert_int_equal(b.ns_left, 40 * second);
 	assert_int_equal(b.users[b.user].ns, 0);
+	/* but no more than the process may use */
+	assert_in_range(b.refilled_ns, 40 * second, 42 * second);
+	b.refilled_ns = BUDGET_REFILL_NS - 5 * second;
+	for (int i = 0; i < 2; i++) {
+		b.ns_left = 0;
+		b.pass_ns -= 100000 * second;
+		budget_pass_begin(&b);
+		assert_int_equal(b.ns_left, i ? 0 : 5 * second);
+	}
 }
 
 static void test_dictionaries(void **state)
