@@ -5,7 +5,6 @@
 
 #include "base/str.h"
 #include "sys/proc.h"
-#include "sys/root.h"
 #include "sys/scan.h"
 
 static const char *const kind_names[MAPPING_KINDS] = {
@@ -168,12 +167,8 @@ int maps_parse(const char *text, struct maps *ret)
 int maps_read(int pid, struct maps *ret)
 {
 	_cleanup_str_ struct str text = {};
-	int rc = sys_read(&text, "/proc/%d/maps", pid), task;
+	int rc = proc_memory_read(pid, "maps", &text);
 
-	if (!rc && !text.len) { /* of the kernel, or its first thread has ended */
-		task = proc_memory_task(pid);
-		rc = task == pid ? 0 : sys_read(&text, "/proc/%d/task/%d/maps", pid, task);
-	}
 	if (rc)
 		return rc;
 	if (!text.buf)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sys/maps.h"
+#include "sys/proc.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 
@@ -151,7 +152,7 @@ int numa_maps_parse(const char *text, struct numa_maps *ret)
 int numa_maps_read(int pid, struct numa_maps *ret)
 {
 	_cleanup_str_ struct str text = {};
-	int rc = sys_read(&text, "/proc/%d/numa_maps", pid);
+	int rc = proc_memory_read(pid, "numa_maps", &text);
 
 	if (rc)
 		return rc;

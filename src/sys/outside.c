@@ -144,7 +144,8 @@ static bool may_read(int pid, const struct maps *maps)
 	if (!maps->list.n)
 		return false;
 	there.iov_base = (void *)(uintptr_t)maps->list.v[0].start;
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) >= 0 || errno != EPERM;
+	/* EFAULT: it may, but that mapping has no rights, or is gone */
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) >= 0 || errno == EFAULT;
 }
 
 int outside_open(int pid, const struct maps *maps, u64 left, struct outside *ret)

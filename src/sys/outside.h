@@ -14,7 +14,8 @@ struct outside {
 	bool cut; /* more was asked for: from then on nothing is read */
 };
 
-/* -EACCES: its memory may not be read. */
+/* pid: of a process, or of the thread that proc_memory_task() names. -EACCES: its memory may not be
+ * read. */
 int outside_open(int pid, const struct maps *maps, u64 left, struct outside *ret);
 void outside_close(struct outside *o);
 #define _cleanup_outside_ _cleanup_(outside_close)
@@ -37,9 +38,9 @@ struct outside_runs {
 /* At most OUTSIDE_RUN bytes of it. false: there is no more. */
 bool outside_run(struct outside *o, struct outside_runs *r, u64 *ret_start, u64 *ret_bytes);
 
-/* The variables of a program or library, its mappings one by one: the writable ones of the file, and
- * what follows them without a file. At most 16 MiB are looked through. Calls back until that returns
- * something else than 0, and returns that, or -ENOMEM. */
+/* The variables of a program or library, its mappings one by one: the writable ones of the file,
+ * and what follows them without a file. At most 16 MiB are looked through. Calls back until that
+ * returns something else than 0, and returns that, or -ENOMEM. */
 typedef int outside_take(void *arg, const u64 *words, size_t n, u64 address);
 int outside_data(struct outside *o, const struct maps *maps, const char *path, outside_take *take,
 	void *arg);

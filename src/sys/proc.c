@@ -194,6 +194,16 @@ int proc_memory_task(int pid)
 	return pid;
 }
 
+int proc_memory_read(int pid, const char *file, struct str *ret_text)
+{
+	int rc = sys_read(ret_text, "/proc/%d/%s", pid, file), task;
+
+	if (rc ? rc != -ESRCH : ret_text->len > 0)
+		return rc;
+	task = proc_memory_task(pid);
+	return task == pid ? rc : sys_read(ret_text, "/proc/%d/%s", task, file);
+}
+
 int proc_statm_parse(const char *text, struct proc_statm *ret)
 {
 	struct scan s = scan_text(text);
@@ -239,19 +249,25 @@ int proc_limit_read(int pid, const char *name, u64 *ret_soft, u64 *ret_hard)
 	return rc ? rc : proc_limit_parse(str_get(&text), name, ret_soft, ret_hard);
 }
 
+void proc_statm_read_other(int pid, struct proc_statm *ret)
+{
+	_cleanup_str_ struct str text = {};
+	int task = proc_memory_task(pid);
+
+	if (task != pid && !sys_read(&text, "/proc/%d/task/%d/statm", pid, task))
+		proc_statm_parse(str_get(&text), ret);
+}
+
 int proc_statm_read(int pid, struct proc_statm *ret)
 {
 	_cleanup_str_ struct str text = {};
-	int rc = sys_read(&text, "/proc/%d/statm", pid), task;
+	int rc = sys_read(&text, "/proc/%d/statm", pid);
 
 	if (!rc)
 		rc = proc_statm_parse(str_get(&text), ret);
-	if (rc || ret->size_pages)
-		return rc;
-	task = proc_memory_task(pid);
-	return task == pid || sys_read(&text, "/proc/%d/task/%d/statm", pid, task)
-		       ? 0
-		       : proc_statm_parse(str_get(&text), ret);
+	if (!rc && !ret->size_pages)
+		proc_statm_read_other(pid, ret);
+	return rc;
 }
 
 #define STATUS_FIELD(name, member) SCAN_FIELD(name, struct proc_status, member)
@@ -397,11 +413,17 @@ int proc_exe_read(int pid, char ret[PATH_MAX], bool *ret_deleted)
 	char target[PATH_MAX];
 	struct scan s;
 	ssize_t n;
-	int rc = sys_path(path, "/proc/%d/exe", pid);
+	int rc = sys_path(path, "/proc/%d/exe", pid), task;
 
 	if (rc)
 		return rc;
 	n = readlink(path, target, sizeof(target));
+	if (n < 0 && errno == ENOENT) {
+		task = proc_memory_task(pid);
+		if (task == pid || sys_path(path, "/proc/%d/exe", task))
+			return -ENOENT;
+		n = readlink(path, target, sizeof(target));
+	}
 	if (n < 0)
 		return -errno;
 	if ((size_t)n >= sizeof(target))

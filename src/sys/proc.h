@@ -62,9 +62,14 @@ int proc_task_stat_read(int pid, int tid, struct proc_stat *ret);
 /*
  * A thread through which the memory of a process can be read: the process itself, but where its
  * first thread has ended and others run on. What /proc/PID says of memory is then nothing, as of a
- * zombie. The readers below look by themselves.
+ * zombie. proc_statm_read(), proc_status_read(), proc_exe_read(), maps_read(), numa_maps_read() and
+ * those of smaps.h ask for it themselves, and only where /proc/PID said nothing; for pagemap.h,
+ * outside.h and huge_waste.h the caller does.
  */
 int proc_memory_task(int pid);
+/* A file of /proc/PID that such a thread has too, and which is empty where there is no memory:
+ * maps, smaps. -ESRCH, or 0 and nothing: a process of the kernel, or a zombie. */
+int proc_memory_read(int pid, const char *file, struct str *ret_text);
 
 struct proc_statm {
 	u64 size_pages;
@@ -80,6 +85,8 @@ int proc_limit_read(int pid, const char *name, u64 *ret_soft, u64 *ret_hard);
 
 int proc_statm_parse(const char *text, struct proc_statm *ret);
 int proc_statm_read(int pid, struct proc_statm *ret);
+/* Where /proc/PID/statm had no pages: what another thread's says, if its first one has ended. */
+void proc_statm_read_other(int pid, struct proc_statm *ret);
 
 /* Resident anonymous pages: task_statm() (fs/proc/task_mmu.c, 6.18) adds them to the shared
  * ones to make resident. The two are summed per cpu without a lock, hence the guard. */

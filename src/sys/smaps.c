@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sys/proc.h"
-#include "sys/root.h"
 #include "sys/scan.h"
 
 #define SUM_FIELD(name, member) SCAN_FIELD(name, struct smaps_sum, member)
@@ -51,10 +50,8 @@ int smaps_rollup_parse(const char *text, struct smaps_sum *ret)
 
 int smaps_rollup_read(int pid, struct str *text, struct smaps_sum *ret)
 {
-	int rc = sys_read(text, "/proc/%d/smaps_rollup", pid);
+	int rc = proc_memory_read(pid, "smaps_rollup", text);
 
-	if (rc == -ESRCH) /* or its first thread has ended */
-		rc = sys_read(text, "/proc/%d/smaps_rollup", proc_memory_task(pid));
 	return rc ? rc : smaps_rollup_parse(str_get(text), ret);
 }
 
@@ -124,7 +121,7 @@ int smaps_parse(const char *text, struct smaps *ret)
 
 int smaps_read(int pid, struct str *text, struct smaps *ret)
 {
-	int rc = sys_read(text, "/proc/%d/smaps", pid);
+	int rc = proc_memory_read(pid, "smaps", text);
 
 	return rc ? rc : smaps_parse(str_get(text), ret);
 }

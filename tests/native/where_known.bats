@@ -172,6 +172,14 @@ sys.stdin.read()' < <(sleep 60) 3>&- &
 	[ "${near-}" = 1 ]
 }
 
+@test "where: of a process whose first thread has ended, its allocator is read as of any other" {
+	hold headless "$want"
+	"$MEMWHY" where -p "$holder" -o json --out now
+	about "$(bytes now heap)" "$want"
+	jq -e --argjson want "$want" '[.rows[] | select(.table == "arenas") | .live_bytes] | add >= $want' now
+	jq -e '[.notes[]? | select(test("what the allocator"))] == []' now
+}
+
 @test "where: page tables of memory that is touched here and there" {
 	known tables page_tables "$want"
 }

@@ -9,6 +9,7 @@
 #include <linux/bpf.h>
 #include <linux/if_packet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +262,35 @@ static int hold_names(const char *dir, size_t n)
 	return 0;
 }
 
+static void *stay(void *unused)
+{
+	char end;
+
+	while (read(STDIN_FILENO, &end, 1) > 0)
+		;
+	exit(0);
+	return unused;
+}
+
+/* Blocks of malloc's, and only its second thread runs on. */
+static int hold_headless(size_t bytes)
+{
+	pthread_t thread;
+
+	for (size_t done = 0; done < bytes; done += MESSAGE) {
+		char *block = malloc(MESSAGE);
+
+		if (!block)
+			return failed("malloc");
+		memset(block, 1, MESSAGE);
+	}
+	if (pthread_create(&thread, NULL, stay, NULL))
+		return failed("pthread_create");
+	puts("ready");
+	fflush(stdout);
+	pthread_exit(NULL);
+}
+
 static int hold_kind(const char *kind, size_t bytes)
 {
 	if (!strcmp(kind, "unix"))
@@ -287,6 +317,8 @@ static int hold_kind(const char *kind, size_t bytes)
 		return hold_tables(bytes);
 	if (!strcmp(kind, "vmalloc") || !strcmp(kind, "percpu"))
 		return hold_map(bytes, kind[0] == 'p');
+	if (!strcmp(kind, "headless"))
+		return hold_headless(bytes);
 	if (!strcmp(kind, "packets"))
 		return hold_packets(bytes);
 	fprintf(stderr, "where_work: no kind %s\n", kind);

@@ -68,7 +68,7 @@ static int heap_send(struct capture *c, struct holders *s, const struct heap_ent
 	int rc = maps_read((int)e->pid, &maps);
 
 	if (!rc)
-		rc = outside_open((int)e->pid, &maps, WALKED_BYTES, &o);
+		rc = outside_open(proc_memory_task((int)e->pid), &maps, WALKED_BYTES, &o);
 	if (!rc)
 		rc = process_heap_read(&o, &maps, &heap);
 	if (!rc && heap.found) {

@@ -16,6 +16,7 @@
 #include "sys/keyvals.h"
 #include "sys/maps.h"
 #include "sys/pressure.h"
+#include "sys/proc.h"
 #include "sys/root.h"
 #include "sys/smaps.h"
 
@@ -40,10 +41,10 @@ struct limit_sampler {
 };
 
 /* All bits of its page tables that say "accessed", and nothing else. */
-static int bits_clear(u32 pid)
+static int bits_clear(int pid)
 {
 	char path[PATH_MAX];
-	int fd, rc = sys_path(path, "/proc/%u/clear_refs", pid);
+	int fd, rc = sys_path(path, "/proc/%d/clear_refs", proc_memory_task(pid));
 
 	if (rc)
 		return rc;
@@ -76,7 +77,7 @@ static void mapping_add(struct limit_mapped *r, const struct mapping *m, const s
 /* A process that is gone is no error. */
 static int process_add(struct limit_sampler *s, u32 pid, struct limit_mapped *r)
 {
-	int rc = sys_read(&s->text, "/proc/%u/smaps", pid);
+	int rc = proc_memory_read((int)pid, "smaps", &s->text);
 
 	if (rc == -EACCES || rc == -EPERM)
 		r->refused++;
@@ -106,7 +107,7 @@ static int processes_each(struct limit_sampler *s, struct limit_mapped *r)
 			continue;
 		if (r)
 			rc = process_add(s, (u32)pid, r);
-		else if (bits_clear((u32)pid) == -EACCES)
+		else if (bits_clear(pid) == -EACCES)
 			s->not_cleared++;
 	}
 	return rc == -ENOMEM ? rc : 0;

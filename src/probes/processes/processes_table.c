@@ -194,10 +194,10 @@ static bool entry_read(
 	if (!first && !e->rss_bytes && ++e->idle % IDLE_SCANS)
 		return true;
 	if (!processes_file_read(t, e, PROCESS_STATM, &t->text) ||
-		proc_statm_parse(str_get(&t->text), &m) ||
-		/* it has none, or not by its first thread, which has ended */
-		(!m.size_pages && proc_statm_read((int)e->pid, &m)))
+		proc_statm_parse(str_get(&t->text), &m))
 		return false;
+	if (!m.size_pages)
+		proc_statm_read_other((int)e->pid, &m);
 	anon_bytes = proc_statm_anon_pages(&m) * page_bytes;
 	if (!first && anon_bytes + PROCESSES_SWING_BYTES < e->anon_bytes)
 		e->flags |= ENTRY_SWINGS;

@@ -17,7 +17,7 @@
 #define GENTLE_WASTE 16
 /* Memory whose page tables are walked in one look: see processes_look.h. */
 #define LOOK_PAGES (16ULL << 20)
-#define MIN_BYTES (8UL << 20) /* smaller processes cannot waste much */
+#define MIN_BYTES (8UL << 20)         /* smaller processes cannot waste much */
 #define UNREADABLE_BYTES (64UL << 20) /* smaller ones that may not be read are not worth a word */
 #define ANCESTORS 32
 
@@ -74,8 +74,7 @@ static int biggest_find(struct resident *r)
 	while (!rc && proc_iter_next(&it, &pid)) {
 		struct big b = {.pid = (u32)pid};
 
-		if (sys_read(&r->text, "/proc/%d/statm", pid) ||
-			proc_statm_parse(str_get(&r->text), &m))
+		if (proc_statm_read(pid, &m))
 			continue;
 		b.resident_bytes = m.resident_pages * (u64)sysconf(_SC_PAGESIZE);
 		if (b.resident_bytes >= MIN_BYTES && in_scope(r, b.pid))
@@ -92,7 +91,7 @@ static void waste_fill(struct resident *r, u32 sample, struct thp_process *p)
 	int rc = smaps_read((int)p->tgid, &r->text, &r->maps);
 
 	if (!rc)
-		rc = waste_estimate((int)p->tgid, &r->maps, sample, &w);
+		rc = waste_estimate(proc_memory_task((int)p->tgid), &r->maps, sample, &w);
 	if (rc == -EPERM || rc == -EACCES)
 		r->unreadable++;
 	if (rc)

@@ -14,6 +14,7 @@
 #include "sys/managed.h"
 #include "sys/maps.h"
 #include "sys/outside.h"
+#include "sys/proc.h"
 #include "sys/process_heap.h"
 #include "sys/root.h"
 #include "sys/scan.h"
@@ -29,12 +30,14 @@
 
 struct subject {
 	u32 pid;
+	int task; /* a thread through which its memory is read */
 	struct maps maps;
 	struct smaps_all rss;
 	VEC(u64) stacks; /* where the stack pointers of its threads are */
 	struct process_heap heap;
 	struct managed managed;
 	bool refused, cut; /* its memory may not be read; there is more of it than may be */
+	bool unread;       /* those before it took all that may be read */
 	struct smaps huge;
 	struct groups owners; /* struct owner_key -> struct where_owner */
 };
@@ -313,6 +316,11 @@ static int heap_tell(struct capture *c, const struct subject *s)
 		return capture_note(c, NOTE_NOT_CHECKED,
 			"what the allocator of process %u keeps: its memory may not be read",
 			s->pid);
+	if (s->unread)
+		return capture_note(c, NOTE_NOT_CHECKED,
+			"what the allocator and runtime of process %u keep: the %llu GiB of memory "
+			"that are looked through of all processes together went to larger ones",
+			s->pid, WHERE_LOOK_MOST >> 30);
 	if (s->cut)
 		return capture_note(c, NOTE_NOT_CHECKED,
 			"what the allocator and runtime of process %u keep: no more than %llu GiB "
@@ -340,10 +348,9 @@ static void huge_fill(const struct subject *s, struct where_ledger *l)
 	struct waste v = {};
 
 	if (l->parts[WHERE_P_ANON_HUGE] < HUGE_LEAST ||
-		waste_estimate((int)s->pid, &s->huge, HUGE_SAMPLE, &v))
+		waste_estimate(s->task, &s->huge, HUGE_SAMPLE, &v))
 		return;
-	where_set_part(
-		l, WHERE_P_HUGE_UNUSED, MIN(v.waste_bytes, l->parts[WHERE_P_ANON_HUGE]));
+	where_set_part(l, WHERE_P_HUGE_UNUSED, MIN(v.waste_bytes, l->parts[WHERE_P_ANON_HUGE]));
 	where_set_part(l, WHERE_P_HUGE_ERROR, v.error_bytes);
 	where_set_part(l, WHERE_P_HUGE_GUESS, !v.exact);
 }
@@ -395,9 +402,10 @@ static int memory_look(struct where *w, struct subject *s)
 	_cleanup_outside_ struct outside o = {.pagemap = -1};
 	int rc;
 
-	s->refused = outside_open((int)s->pid, &s->maps, w->left, &o) < 0;
+	s->refused = outside_open(s->task, &s->maps, w->left, &o) < 0;
 	if (s->refused)
 		return 0;
+	s->unread = !w->left;
 	rc = process_heap_read(&o, &s->maps, &s->heap);
 	if (!rc)
 		rc = managed_read(&o, &s->maps, &s->managed);
@@ -409,9 +417,9 @@ static int memory_look(struct where *w, struct subject *s)
 /* A process that is gone is no error. */
 static int process_send(struct capture *c, struct where *w, u32 pid)
 {
-	struct subject s = {.pid = pid};
+	struct subject s = {.pid = pid, .task = proc_memory_task((int)pid)};
 	u64 began = clock_mono_ns(), took;
-	int rc = sys_read(&w->text, "/proc/%d/smaps", proc_memory_task((int)pid));
+	int rc = sys_read(&w->text, "/proc/%d/smaps", s.task);
 
 	groups_init(&s.owners, sizeof(struct owner_key), sizeof(struct where_owner));
 	took = clock_mono_ns() - began;

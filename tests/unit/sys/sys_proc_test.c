@@ -7,6 +7,8 @@
 
 #include "data/sys/fixture.h"
 #include "sys/maps.h"
+#include "sys/numa_maps.h"
+#include "sys/outside.h"
 #include "sys/proc.h"
 #include "sys/smaps.h"
 
@@ -438,6 +440,7 @@ static void test_live_dead(void **state)
 static void *stay(void *arg)
 {
 	(void)arg;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* where the test fails */
 	pause();
 	return NULL;
 }
@@ -451,9 +454,18 @@ static void test_headless(void **state)
 	struct proc_statm statm;
 	struct proc_stat st;
 	struct maps maps = {};
-	pid_t pid = fork();
+	static struct smaps huge;
+	_cleanup_numa_maps_ struct numa_maps numa = {};
+	_cleanup_outside_ struct outside o = {.pagemap = -1};
+	char exe[PATH_MAX], own[PATH_MAX];
+	static u64 word = 4711;
+	u64 got = 0;
+	bool deleted;
+	pid_t pid, task;
 
 	(void)state;
+	word++;
+	pid = fork();
 	if (!pid) {
 		pthread_t thread;
 
@@ -467,7 +479,8 @@ static void test_headless(void **state)
 		assert_int_equal(proc_stat_read(pid, &st), 0);
 	} while (st.state != 'Z');
 	assert_int_equal(st.num_threads, 2);
-	assert_true(proc_memory_task(pid) > pid);
+	task = proc_memory_task(pid);
+	assert_true(task != pid);
 	assert_false(proc_has_ended(pid));
 	assert_int_equal(proc_statm_read(pid, &statm), 0);
 	assert_true(statm.resident_pages);
@@ -477,6 +490,19 @@ static void test_headless(void **state)
 	assert_int_equal(smaps_rollup_read(pid, &text, &sum), 0);
 	assert_int_equal(maps_read(pid, &maps), 0);
 	assert_true(maps.list.n);
+	str_clear(&text);
+	assert_int_equal(smaps_read(pid, &text, &huge), 0);
+	assert_true(text.len);
+	smaps_free(&huge);
+	assert_true(numa_maps_read(pid, &numa) || numa.list.n); /* where the kernel has it */
+	assert_int_equal(proc_exe_read(pid, exe, &deleted), 0);
+	assert_int_equal(proc_exe_read(getpid(), own, &deleted), 0);
+	assert_string_equal(exe, own);
+	/* its bytes, too; through the first thread they may not be read, and that is said */
+	assert_int_equal(outside_open(pid, &maps, 1 << 20, &o), -EACCES);
+	assert_int_equal(outside_open(task, &maps, 1 << 20, &o), 0);
+	assert_int_equal(outside_read(&o, (u64)&word, &got, sizeof(got)), 0);
+	assert_int_equal(got, 4712);
 	maps_free(&maps);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);

@@ -266,11 +266,12 @@ static void sums_clear(struct residence *r)
 static int look_at(struct residence *r, u32 pid, const struct account *a, const struct mappings *m)
 {
 	_cleanup_str_ struct str text = {};
-	_cleanup_close_ int pagemap = pagemap_open((int)pid);
+	int task = proc_memory_task((int)pid);
+	_cleanup_close_ int pagemap = pagemap_open(task);
 	struct looking l = {.r = r, .mappings = m};
 	_cleanup_maps_ struct maps maps = {};
 	struct smaps_all all = {};
-	int rc = pagemap < 0 ? pagemap : sys_read(&text, "/proc/%u/smaps", pid);
+	int rc = pagemap < 0 ? pagemap : sys_read(&text, "/proc/%d/smaps", task);
 
 	r->last_ns = clock_mono_ns();
 	rc = rc ? rc : maps_parse(str_get(&text), &maps);
