@@ -28,6 +28,13 @@ static inline u64 clock_mono_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+/*
+ * What CLOCK_BOOTTIME says on CLOCK_MONOTONIC, which does not count while the machine is suspended:
+ * what was before a suspend comes out that much earlier, at least 1. The same time gives the same
+ * value again until the machine is suspended.
+ */
+u64 clock_mono_of_boot(u64 boot_ns);
+
 /* Nanoseconds since 1970. */
 static inline u64 clock_wall_ns(void)
 {

@@ -8,7 +8,7 @@
 
 struct whereabouts_of {
 	u32 pid;
-	u64 start_ns; /* since boot; 0: not known */
+	u64 start_ns; /* of CLOCK_MONOTONIC; 0: not known */
 	char comm[COMM_LEN];
 	bool asked; /* for by the user: its command line is told also where no policy is */
 };

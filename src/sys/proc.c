@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 
@@ -150,6 +151,11 @@ int proc_stat_read(int pid, struct proc_stat *ret)
 	return rc ? rc : proc_stat_parse(str_get(&text), ret);
 }
 
+u64 proc_start_ns(const struct proc_stat *st)
+{
+	return clock_mono_of_boot(st->starttime_ticks * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK)));
+}
+
 bool proc_has_ended(int pid)
 {
 	struct proc_stat st;
@@ -157,8 +163,8 @@ bool proc_has_ended(int pid)
 
 	if (rc)
 		return rc == -ENOENT || rc == -ESRCH;
-	if (st.state == 'Z' && st.num_threads > 1)
-		return false; /* of its threads only the first */
+	if (proc_is_headless(&st))
+		return false;
 	/* One that has given its memory back is about to. */
 	return st.state == 'Z' || st.state == 'X' || (!st.is_kthread && !st.vsize_bytes);
 }

@@ -41,7 +41,7 @@ struct proc_stat {
 	u64 majflt;
 	u64 utime_ticks;
 	u64 stime_ticks;
-	u64 starttime_ticks; /* since boot: with the pid, the identity of a process */
+	u64 starttime_ticks; /* of CLOCK_BOOTTIME: with the pid, the identity of a process */
 	u64 num_threads;
 	u64 vsize_bytes;
 	u64 rss_pages;
@@ -53,6 +53,13 @@ struct proc_stat {
  * closing parenthesis. */
 int proc_stat_parse(const char *text, struct proc_stat *ret);
 int proc_stat_read(int pid, struct proc_stat *ret);
+/* When it began, on CLOCK_MONOTONIC as the times of records are; never 0. */
+u64 proc_start_ns(const struct proc_stat *st);
+/* Has its first thread ended, and do others run on? It looks like a zombie. */
+static inline bool proc_is_headless(const struct proc_stat *st)
+{
+	return st->state == 'Z' && st->num_threads > 1;
+}
 /* Has it ended, even if its parent has not yet asked for its status? */
 bool proc_has_ended(int pid);
 /* Are we in the first pid namespace, whose ids BPF programs see? There all processes are seen. */

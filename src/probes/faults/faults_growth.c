@@ -19,6 +19,7 @@ struct faulting {
 	u64 faults; /* so far */
 	/* As in struct process_memory; 0: not yet read. */
 	u64 start_ns, first_ns, first_anon_bytes;
+	u64 start_ticks; /* of stat: who it is */
 	bool gone;
 };
 
@@ -44,7 +45,7 @@ int faults_growth_add(struct faults_growth *g, u32 tgid, u64 faults)
 static int process_send(struct capture *c, struct faults_growth *g, u32 tgid, struct faulting *f)
 {
 	struct process_memory r = REC_INIT(struct process_memory, REC_PROCESS_MEMORY, 0);
-	u64 page = (u64)sysconf(_SC_PAGESIZE), start_ns;
+	u64 page = (u64)sysconf(_SC_PAGESIZE);
 	struct proc_statm m;
 	struct proc_stat st;
 
@@ -52,17 +53,17 @@ static int process_send(struct capture *c, struct faults_growth *g, u32 tgid, st
 		f->gone = true;
 		return 0;
 	}
-	start_ns = st.starttime_ticks * g->tick_ns;
 	r.h.time_ns = clock_mono_ns();
 	r.anon_bytes = proc_statm_anon_pages(&m) * page;
-	if (f->start_ns != start_ns) {
-		f->start_ns = start_ns;
+	if (!f->start_ns || f->start_ticks != st.starttime_ticks) {
+		f->start_ticks = st.starttime_ticks;
+		f->start_ns = proc_start_ns(&st);
 		f->first_ns = r.h.time_ns;
 		f->first_anon_bytes = r.anon_bytes;
 	}
 	r.tgid = tgid;
 	r.ppid = (u32)st.ppid;
-	r.start_ns = start_ns;
+	r.start_ns = f->start_ns;
 	r.rss_bytes = m.resident_pages * page;
 	r.first_ns = f->first_ns;
 	r.first_anon_bytes = f->first_anon_bytes;

@@ -33,7 +33,7 @@ RECORD(held_files, HELD_FILES_FIELDS);
 #define HELD_HEAP_FIELDS(F, R)                                                      \
 	F(R, u32, tgid, ID, "process")                                              \
 	F(R, u32, name, STRING, "its name")                                         \
-	F(R, u64, start_ns, NS, "its start, since boot")                            \
+	F(R, u64, start_ns, NS, "its start, of CLOCK_MONOTONIC")                    \
 	F(R, u64, cgroup, CGROUP, "control group that its memory is charged to")    \
 	F(R, u32, arenas, COUNT, "arenas of glibc's malloc")                        \
 	F(R, u32, partial, COUNT, "of these, read in part only")                    \
@@ -80,7 +80,7 @@ RECORD(held_segment, HELD_SEGMENT_FIELDS);
 #define HELD_PROCESS_FIELDS(F, R)                                                                  \
 	F(R, u32, tgid, ID, "process")                                                             \
 	F(R, u32, name, STRING, "its name, of an interpreter with what it runs")                   \
-	F(R, u64, start_ns, NS, "its start, since boot")                                           \
+	F(R, u64, start_ns, NS, "its start, of CLOCK_MONOTONIC")                                   \
 	F(R, u64, cgroup, CGROUP, "control group that its memory is charged to")                   \
 	F(R, u32, threads, COUNT, "its threads")                                                   \
 	F(R, u32, uid, ID, "user")                                                                 \

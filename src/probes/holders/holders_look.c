@@ -285,7 +285,7 @@ static void who_take(struct capture *c, struct holders *s, u32 pid, struct held_
 	struct proc_stat st;
 
 	if (!proc_stat_read((int)pid, &st))
-		r->start_ns = st.starttime_ticks * s->tick_ns;
+		r->start_ns = proc_start_ns(&st);
 	if (!proc_label_read(pid, &s->label))
 		r->name = names_string(c->names, str_get(&s->label));
 	if (r->parent_tgid && !proc_label_read(r->parent_tgid, &s->label))

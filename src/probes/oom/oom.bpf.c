@@ -252,6 +252,7 @@ static __always_inline void victim_read(struct oom_kill *e, struct task_struct__
 {
 	struct signal_struct *signal;
 	struct cgroup_subsys_state *css;
+	u64 now;
 
 	if (!bpf_core_field_exists(((struct signal_struct *)0)->oom_mm))
 		return; /* no kernel BTF: its log tells the rest */
@@ -260,8 +261,11 @@ static __always_inline void victim_read(struct oom_kill *e, struct task_struct__
 	e->victim_tgid = BPF_CORE_READ(task, tgid);
 	e->victim_uid = BPF_CORE_READ(task, cred, uid.val);
 	e->victim_adj = BPF_CORE_READ(signal, oom_score_adj);
-	e->victim_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	e->victim_age_ns = bpf_ktime_get_boot_ns() - e->victim_start_ns;
+	e->victim_age_ns =
+		bpf_ktime_get_boot_ns() - BPF_CORE_READ(task, group_leader, start_boottime);
+	/* As clock_mono_of_boot() has it: suspended time counts. */
+	now = bpf_ktime_get_ns();
+	e->victim_start_ns = now > e->victim_age_ns ? now - e->victim_age_ns : 1;
 	BPF_CORE_READ_INTO(&e->victim_comm, task, comm);
 	css = memory_css(task);
 	e->victim_cgroup = css_id(css);

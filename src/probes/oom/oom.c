@@ -116,7 +116,7 @@ static const struct field kill_fields[] = {
 	KILL(victim_tid, FIELD_U32, UNIT_ID, "its thread that was marked"),
 	KILL(victim_uid, FIELD_U32, UNIT_ID, "its user"),
 	KILL(victim_adj, FIELD_S32, UNIT_NONE, "its oom_score_adj"),
-	KILL(victim_start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
+	KILL(victim_start_ns, FIELD_U64, UNIT_NS, "its start, of CLOCK_MONOTONIC"),
 	KILL(victim_age_ns, FIELD_U64, UNIT_NS, "time since its start; 0: not known"),
 	KILL(victim_cgroup, FIELD_U64, UNIT_CGROUP, "its control group"),
 	FIELD_ARRAY(struct oom_kill, victim_comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),

@@ -60,7 +60,7 @@ struct oom_kill {
 	u64 oom_cgroup;      /* whose limit it was; 0: none */
 	u64 total_pages;     /* that the score is a share of */
 	s64 points;          /* of the victim, as the kernel reckoned when it chose */
-	u64 victim_start_ns; /* since boot */
+	u64 victim_start_ns; /* of CLOCK_MONOTONIC */
 	u64 victim_age_ns;   /* since then; 0: not known */
 	u64 total_vm_pages, anon_pages, file_pages, shmem_pages, swap_pages;
 	u64 page_table_bytes;

@@ -218,12 +218,12 @@ struct growth history_growth(const struct history_series *s, u64 at_ns, u64 byte
 
 const struct history_series *history_process(const struct history *h, u32 tgid, u64 start_ns)
 {
-	/* The sampler's start is in clock ticks. */
+	/* The sampler's start is in clock ticks. After a suspend the same start looks earlier;
+	 * another process of this number began later. */
 	for (u32 i = 0; i < HISTORY_PROCESSES && h->processes[i].n; i++) {
 		const struct history_series *s = &h->processes[i];
 
-		if (s->id == tgid && (!start_ns || (s->start_ns <= start_ns &&
-							   start_ns - s->start_ns < POINT_NS)))
+		if (s->id == tgid && (!start_ns || start_ns < s->start_ns + POINT_NS))
 			return s;
 	}
 	return NULL;

@@ -67,7 +67,6 @@ struct sample {
 	struct capture *c;
 	struct processes *p;
 	u64 now_ns;
-	u64 boot_ns; /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
 	bool fresh;  /* all is read anew */
 	bool detail; /* details are due: implies that */
 	bool look;   /* and the closer look */
@@ -77,12 +76,17 @@ struct sample {
  * Is this number still the process it was when first seen? The start says so, once it is known;
  * before, that it cannot have begun after it was seen.
  */
-static void identity_check(const struct sample *sm, struct process_entry *e, u64 start_ns)
+static void identity_check(
+	const struct sample *sm, struct process_entry *e, const struct proc_stat *st)
 {
-	u64 seen_ns = e->first_ns + sm->boot_ns;
+	u64 start_ns;
 
-	if (e->start_ns ? e->start_ns != start_ns : start_ns > seen_ns + 2 * sm->p->tick_ns)
+	if (e->start_ns && e->start_ticks == st->starttime_ticks)
+		return;
+	start_ns = proc_start_ns(st);
+	if (e->start_ns || start_ns > e->first_ns + 2 * sm->p->tick_ns)
 		process_entry_restart(e, sm->now_ns);
+	e->start_ticks = st->starttime_ticks;
 	e->start_ns = start_ns;
 }
 
@@ -111,7 +115,7 @@ static bool stat_read(const struct sample *sm, struct process_entry *e, struct p
 		e->flags &= (u16)~ENTRY_MATCHES;
 		return false;
 	}
-	identity_check(sm, e, ret->starttime_ticks * p->tick_ns);
+	identity_check(sm, e, ret);
 	e->ppid = (u32)ret->ppid;
 	cgroup_check(sm, e);
 	return true;
@@ -255,7 +259,7 @@ static struct process_memory memory_record(const struct sample *sm, struct proce
 		r.threads = (u32)status->threads;
 		r.stack_bytes = status->vm_stk_bytes;
 	}
-	if (st->state == 'Z' && r.rss_bytes)
+	if (proc_is_headless(st) && r.rss_bytes)
 		r.h.flags |= PROCESS_HEADLESS;
 	if (!same)
 		oom_add(sm, e, &r);
@@ -460,7 +464,6 @@ static int processes_sample(struct capture *c, void *state)
 		processes_dip(&p->table, sm.now_ns);
 		return 0;
 	}
-	sm.boot_ns = clock_ns(CLOCK_BOOTTIME) - sm.now_ns;
 	sample_plan(&sm);
 	rc = processes_read(&sm);
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);

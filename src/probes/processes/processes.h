@@ -28,7 +28,7 @@ enum process_flags {
 #define PROCESS_MEMORY_FIELDS(F, R)                                                             \
 	F(R, u32, tgid, ID, "process")                                                          \
 	F(R, u32, ppid, ID, "its parent")                                                       \
-	F(R, u64, start_ns, NS, "its start, since boot")                                        \
+	F(R, u64, start_ns, NS, "its start, of CLOCK_MONOTONIC")                                \
 	F(R, u64, cgroup, CGROUP, "control group that its memory is charged to")                \
 	F(R, u64, rss_bytes, BYTES, "resident memory")                                          \
 	F(R, u64, anon_bytes, BYTES,                                                            \
@@ -76,7 +76,7 @@ RECORD(process_memory, PROCESS_MEMORY_FIELDS);
 	F(R, u64, rss_bytes, BYTES, "their resident memory")                                       \
 	F(R, u64, first_ns, NS, "when they were first seen")                                       \
 	F(R, char[COMM_LEN], comm, NONE, "their name")                                             \
-	F(R, u64, oldest_ns, NS, "start of the oldest of them, since boot; 0: not known")
+	F(R, u64, oldest_ns, NS, "start of the oldest, of CLOCK_MONOTONIC; 0: not known")
 RECORD(process_family, PROCESS_FAMILY_FIELDS);
 
 enum process_detail_flags {
@@ -88,7 +88,7 @@ enum process_detail_flags {
 #define PROCESS_DETAIL_FIELDS(F, R)                                                               \
 	F(R, u32, tgid, ID, "process")                                                            \
 	F(R, u32, threads, COUNT, "its threads")                                                  \
-	F(R, u64, start_ns, NS, "its start, since boot")                                          \
+	F(R, u64, start_ns, NS, "its start, of CLOCK_MONOTONIC")                                  \
 	F(R, u64, rss_bytes, BYTES, "resident memory")                                            \
 	F(R, u64, rss_anon_bytes, BYTES, "anonymous resident memory")                             \
 	F(R, u64, rss_file_bytes, BYTES, "resident pages of files")                               \
@@ -121,7 +121,7 @@ enum process_numa_flags { PROCESS_NUMA_OWN = 1 };
 #define PROCESS_NUMA_FIELDS(F, R)                                                                 \
 	F(R, u32, tgid, ID, "process")                                                            \
 	F(R, u32, nodes, COUNT, "NUMA nodes of the machine")                                      \
-	F(R, u64, start_ns, NS, "its start, since boot")                                          \
+	F(R, u64, start_ns, NS, "its start, of CLOCK_MONOTONIC")                                  \
 	F(R, u64[PROCESS_NODES], resident_pages, PAGES,                                           \
 		"resident memory by node, in base pages; nodes from 8 on are left out")           \
 	F(R, u32[PROCESS_NODES], threads, COUNT, "threads by the node they last ran on")          \

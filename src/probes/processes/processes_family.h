@@ -20,7 +20,7 @@ struct family {
 	u32 processes, first_processes;
 	u64 anon_bytes, first_anon_bytes, rss_bytes;
 	u64 first_ns;
-	u64 oldest_ns; /* start of the oldest, since boot; 0: not known */
+	u64 oldest_ns; /* start of the oldest, of CLOCK_MONOTONIC; 0: not known */
 	u32 biggest;   /* pid */
 	u64 biggest_bytes;
 	bool seen; /* in an earlier scan, too */

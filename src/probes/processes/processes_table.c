@@ -106,7 +106,7 @@ static void parent_read(struct processes_table *t, struct process_entry *e)
 	if (!sys_read_once(&t->text, "/proc/%u/stat", e->pid) &&
 		!proc_stat_parse(str_get(&t->text), &st)) {
 		e->ppid = (u32)st.ppid;
-		e->began_ns = st.starttime_ticks * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
+		e->began_ns = proc_start_ns(&st);
 		memset(e->comm, 0, sizeof(e->comm));
 		snprintf(e->comm, sizeof(e->comm), "%.15s", st.comm);
 	}

@@ -44,7 +44,8 @@ struct process_entry {
 	u64 rss_bytes, anon_bytes, vm_bytes;
 	u64 low_bytes; /* the least anonymous memory since its last record; 0: none was read */
 	u64 first_anon_bytes, first_vm_bytes, first_shared_bytes, first_ns;
-	u64 start_ns;         /* 0 until its record is made */
+	u64 start_ticks;      /* of stat: who it is; with start_ns */
+	u64 start_ns;         /* of CLOCK_MONOTONIC; 0 until its record is made */
 	u64 began_ns;         /* the same, as first known; 0: not yet */
 	u64 cgroup;           /* likewise */
 	u64 heap_limit_bytes; /* with ENTRY_HEAP; 0: not known */

@@ -120,7 +120,7 @@ RECORD(thp_value, THP_VALUE_FIELDS);
 #define THP_PROCESS_FIELDS(F, R)                                                                 \
 	F(R, u32, tgid, ID, "process")                                                           \
 	F(R, u32, sampled, COUNT, "huge pages that were read")                                   \
-	F(R, u64, start_ns, NS, "its start, since boot")                                         \
+	F(R, u64, start_ns, NS, "its start, of CLOCK_MONOTONIC")                                 \
 	F(R, u64, rss_bytes, BYTES, "resident memory")                                           \
 	F(R, u64, anon_huge_bytes, BYTES, "anonymous memory in huge pages")                      \
 	F(R, u64, shmem_huge_bytes, BYTES, "shared memory in huge pages")                        \

@@ -129,7 +129,7 @@ static int process_look(struct capture *c, struct resident *r, u32 pid, u64 byte
 		proc_stat_read((int)pid, &st))
 		return 0;
 	p.tgid = pid;
-	p.start_ns = st.starttime_ticks * (1000000000ULL / (u64)sysconf(_SC_CLK_TCK));
+	p.start_ns = proc_start_ns(&st);
 	p.rss_bytes = sum.rss_bytes;
 	p.anon_huge_bytes = sum.anon_huge_bytes;
 	p.shmem_huge_bytes = sum.shmem_huge_bytes;

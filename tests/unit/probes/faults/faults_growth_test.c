@@ -1,4 +1,5 @@
 /* Whose memory `faults` looks at: those with most faults, and only with enough of them. */
+#include "clock_fixture.h"
 #include "data/sys/fixture.h"
 
 #include "probes/faults/faults_growth.h"

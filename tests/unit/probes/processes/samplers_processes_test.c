@@ -1,4 +1,5 @@
 /* Tests of the processes probe's sampler. */
+#include "clock_fixture.h"
 #include "probes/samplers_fixture.h"
 
 #include <fcntl.h>
@@ -6,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "base/clock.h"
 #include "probes/processes/processes.h"
 #include "probes/processes/processes_files.h"
 #include "sys/proc.h"
@@ -111,6 +111,45 @@ static void test_values(void **state)
 	assert_int_equal(d->h.flags, 0);
 	sampler_close(&t);
 	fixture_remove(root);
+}
+
+/* A start is told on the clock of the records: time while the machine was suspended, which the
+ * kernel counts in it, is taken off. It stays what it was through another suspend. */
+static void test_suspended(void **state)
+{
+	const u64 hz = (u64)sysconf(_SC_CLK_TCK), hour = 3600 * NSEC_PER_SEC;
+	u64 now = clock_mono_ns() / NSEC_PER_SEC * NSEC_PER_SEC, start_ns = now - NSEC_PER_SEC;
+	struct made old = {7, 1, "old", 1000, 600, 5}, new = {8, 1, "new", 1000, 600, 0};
+	struct sampler_test t = {};
+	char root[PATH_MAX];
+
+	(void)state;
+	fixture_suspended_ns = hour;
+	fixture_make(root);
+	new.start = (start_ns + hour) / NSEC_PER_SEC *hz;
+	make(&old);
+	make(&new);
+	start(&t);
+	assert_int_equal(of(&t, 7)->start_ns, 1);
+	assert_in_range(of(&t, 8)->start_ns, start_ns, start_ns + NSEC_PER_MSEC);
+	start_ns = of(&t, 8)->start_ns;
+
+	fixture_suspended_ns = 2 * hour;
+	new.rss += 1000;
+	new.anon += 1000;
+	make(&new);
+	next(&t);
+	assert_int_equal(of(&t, 8)->start_ns, start_ns);
+	assert_true(of(&t, 8)->first_anon_bytes < of(&t, 8)->anon_bytes);
+
+	/* Its number is given again. */
+	new.start += 1;
+	make(&new);
+	next(&t);
+	assert_int_equal(of(&t, 8)->first_anon_bytes, of(&t, 8)->anon_bytes);
+	sampler_close(&t);
+	fixture_remove(root);
+	fixture_suspended_ns = 0;
 }
 
 /* Only what changed is sent, and growth is told since the process was first seen. */
@@ -250,6 +289,16 @@ static void test_headless(void **state)
 	assert_int_equal(r->exact_anon_bytes, 3600 << 10);
 	assert_int_equal(r->stack_bytes, 132 << 10);
 	assert_true(r->h.flags & PROCESS_HEADLESS);
+
+	/* Its last thread ends too: no others run on, though the sizes are yet to be read. */
+	put(50, "statm", "2000 1000 100 1 0 1 0\n");
+	put(50, "stat",
+		"50 (batch) Z 1 1 1 0 -1 4194304 30 0 4 0 50 61 0 0 20 0 1 0 5 0 0 0 0 0 0 "
+		"0 0 0 6 0 1 0 0 0 17 1 0 0 0 0 0\n");
+	next(&t);
+	r = of(&t, 50);
+	assert_non_null(r);
+	assert_false(r->h.flags & PROCESS_HEADLESS);
 	sampler_close(&t);
 	fixture_remove(root);
 }
@@ -662,6 +711,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_suspended),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_family),
 		cmocka_unit_test(test_family_wrapped),
