@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "capture/follow.h"
 #include "capture/names_sent.h"
+#include "capture/reader.h"
 #include "sym/perfmap.h"
 #include "sys/proc.h"
 #include "sys/root.h"
@@ -231,8 +232,8 @@ static void left_out_tell(const struct names *n, struct capture *c)
 			u->uid);
 		capture_note(c, NOTE_INFO,
 			"%llu files of %s (%s) were left out, in part or in whole: memory "
-			"for names is %s, of which a user has %s and %llu s (--max-memory allows "
-			"more, --no-lines needs less)",
+			"for names is %s, of which a user has %s and %llu s (in a long session "
+			"more; --max-memory allows more memory, --no-lines needs less)",
 			u->files_out, who, fmt_bytes(files, u->bytes_out), all,
 			u->trusted ? all : share,
 			b->ns_max / NSEC_PER_SEC / (u->trusted ? 1 : BUDGET_SHARE));
@@ -255,6 +256,17 @@ static void servers_tell(const struct debuginfod *d, struct capture *c)
 		capture_note(c, NOTE_INFO,
 			"debuginfod: requested the debug files of %u modules and got %u", d->asked,
 			d->had);
+}
+
+int names_tell_readers(struct names *n, struct capture *c)
+{
+	if (n->unread_told || !n->opt.reader || !reader_is_gone(n->opt.reader))
+		return 0;
+	n->unread_told = true;
+	c->probe = "names";
+	return capture_note(c, NOTE_WARNING,
+		"the processes that read files of programs have died: functions of files that were "
+		"not read before have no names until memwhy is started again");
 }
 
 void names_tell(struct names *n, struct capture *c)

@@ -52,6 +52,7 @@ struct names {
 	size_t resolved;       /* frames whose symbols were sent */
 	u64 unread;            /* modules without names, as who read them died */
 	bool other_kernel;
+	bool unread_told; /* that from now on no file is read */
 	struct cgroup_hierarchy hierarchy;
 	struct cgroup_ids cgroup_ids;
 	VEC(u64) nameless; /* groups that were not found: looked for with the next walk */

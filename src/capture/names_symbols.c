@@ -181,6 +181,7 @@ static int part_ask(struct pending_group *g, const struct reader_module *m, u32 
 	const struct reader_names_how how = {
 		.lines = n->opt.debug_info,
 		.last = last,
+		.sparing = n->opt.sparing,
 		.servers = n->opt.servers,
 		.bytes_max = n->budget.bytes_max,
 		.bytes_others = n->budget.words_bytes,

@@ -92,6 +92,18 @@ void reader_close(struct reader *r)
 	free(r);
 }
 
+/* One that nobody has asked since it died is still connected. */
+bool reader_is_gone(const struct reader *r)
+{
+	char byte;
+
+	for (u32 i = 0; i < READERS; i++)
+		if (r->all[i].socket >= 0 &&
+			recv(r->all[i].socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+			return false;
+	return true;
+}
+
 pid_t reader_pid(const struct reader *r, u32 i)
 {
 	return r->all[i].socket >= 0 ? r->all[i].pid : 0;

@@ -32,6 +32,8 @@ int reader_open(struct reader **ret);
 void reader_close(struct reader *r);
 /* What is to be done while an answer is waited for, whenever fd is readable. take NULL: nothing. */
 void reader_meanwhile(struct reader *r, int fd, void (*take)(void *arg), void *arg);
+/* None is left that could be asked. */
+bool reader_is_gone(const struct reader *r);
 /* Process i, below READERS; 0: it is gone. */
 pid_t reader_pid(const struct reader *r, u32 i);
 

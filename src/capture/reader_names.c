@@ -209,6 +209,7 @@ static int names_ask(struct asked *a, const struct reader_place *places)
 		.lines = a->how->lines,
 		.servers = a->how->servers != NULL,
 		.last = a->how->last,
+		.sparing = a->how->sparing,
 		.bytes_max = a->how->bytes_max,
 		.bytes_others = a->how->bytes_others,
 	};

@@ -29,6 +29,7 @@ struct reader_module {
 struct reader_names_how {
 	bool lines; /* of all asks of a reader the same */
 	bool last;  /* nothing more will be asked of the module */
+	bool sparing; /* little is to be kept between two asks, for more work */
 	struct debuginfod *servers;
 	u64 bytes_max, bytes_others; /* see sym/budget.h */
 	u64 ns_max;                  /* of work */
@@ -39,7 +40,7 @@ struct reader_names_how {
 
 struct reader_names_ret {
 	int error;       /* of a perf-PID.map: why it was not read */
-	int debug_error; /* see sym_module_info; 0: none, or told before */
+	int debug_error; /* why it was left out, as in sym_module_info; 0: told before */
 	u64 bytes_held;  /* by the reader, for this and other modules */
 	u32 build_id_len;
 	u8 build_id[BUILD_ID_MAX];

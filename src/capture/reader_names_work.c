@@ -11,8 +11,9 @@
 #include "sym/perfmap.h"
 
 #define BLOCK_ENOUGH (64U << 10) /* is sent */
-/* Of symbols that nobody asked for lately, between two asks: a machine on which much is started has
- * new files each second, and most are never asked for again. Of all, so many. */
+/* Where little is to be kept. Of symbols that nobody asked for lately, between two asks: a machine
+ * on which much is started has new files each second, and most are never asked for again. Of all,
+ * so many. */
 #define KEPT_BYTES (6U << 20)
 #define KEPT_NS (10 * NSEC_PER_SEC)
 #define KEPT_MOST (24U << 20)
@@ -163,10 +164,10 @@ static void module_names(const struct names_ask *ask, const char *path, int fd,
 	};
 	struct sym_module_info info = {};
 	struct sym_frames frames;
-	bool is_new = false;
+	bool left_out = false;
 
-	done->rc = symbolizer_give(work.symbolizer, ask->module, &file, &info, &is_new);
-	done->debug_error = is_new ? info.debug_error : 0;
+	done->rc = symbolizer_give(work.symbolizer, ask->module, &file, &info, &left_out);
+	done->debug_error = left_out ? info.debug_error : 0;
 	done->build_id_len = info.build_id_len;
 	memcpy(done->build_id, info.build_id, sizeof(done->build_id));
 	for (u32 i = 0; i < ask->n && !done->rc; i++) {
@@ -216,6 +217,14 @@ static void budget_ready(const struct names_ask *ask)
 		symbolizer_forget_all(work.symbolizer);
 }
 
+/* Elsewhere what is not asked for any more makes room for others. */
+static void keep(const struct names_ask *ask)
+{
+	symbolizer_keep(work.symbolizer, ask->sparing ? KEPT_BYTES : ask->bytes_max / 2, KEPT_NS);
+	if (ask->sparing)
+		symbolizer_keep(work.symbolizer, KEPT_MOST, 0);
+}
+
 static void opened_forget(void)
 {
 	vec_each (o, &work.opened)
@@ -252,8 +261,7 @@ void names_work(int fd)
 		module_names(&ask, path, own, places, &done);
 	block_send();
 	symbolizer_forget_answers(work.symbolizer);
-	symbolizer_keep(work.symbolizer, KEPT_BYTES, KEPT_NS);
-	symbolizer_keep(work.symbolizer, KEPT_MOST, 0);
+	keep(&ask);
 	opened_forget();
 	budget_pass_end(&work.budget);
 	done.bytes_held = work.budget.bytes_taken;

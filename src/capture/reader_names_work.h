@@ -20,7 +20,7 @@ struct names_ask {
 	u32 module, kind; /* enum module_kind; MODULE_ANON: a perf-PID.map */
 	u32 n;            /* places */
 	u32 path, where;  /* bytes */
-	bool other_root, lines, servers, last;
+	bool other_root, lines, servers, last, sparing;
 	u64 bytes_max, bytes_others;
 };
 

@@ -289,6 +289,7 @@ static int names_begin(struct session *s)
 		.cgroup_version = cfg->opt.cgroup_version,
 		.user_stacks = cfg->opt.user_stacks,
 		.debug_info = cfg->debug_info,
+		.sparing = cfg->opt.gentle,
 		.servers = cfg->opt.debuginfod_ns ? &s->servers : NULL,
 		.reader = s->c.reader,
 		.capture = &s->c,
@@ -469,6 +470,7 @@ static int session_mark(struct session *s, u16 kind, u64 time_ns)
 		s->cost.maps_known = false;
 		s->maps_ns = time_ns + 10 * NSEC_PER_SEC;
 	}
+	rc = rc ? rc : names_tell_readers(s->c.names, &s->c);
 	rc = rc ? rc : cost_send(s);
 	return rc ? rc : capture_emit(&s->c, &tick.h);
 }

@@ -161,6 +161,17 @@ void journal_incident(struct service *s, const struct written *w)
 	line_end(s, &j);
 }
 
+void journal_note(struct service *s, const struct rec *r)
+{
+	const struct rec_note *n = (const struct rec_note *)r;
+	char text[sizeof(n->text) + 1];
+
+	if (r->flags != NOTE_WARNING || strncmp(n->probe, "names", sizeof(n->probe)) != 0)
+		return;
+	snprintf(text, sizeof(text), "%.*s", (int)sizeof(n->text), n->text);
+	journal_warn(s, "warning", text);
+}
+
 void journal_warn(struct service *s, const char *event, const char *text)
 {
 	_cleanup_str_ struct str out = {};

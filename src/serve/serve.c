@@ -36,6 +36,8 @@ static int service_put(struct sink *sink, const struct rec *r)
 		journal_kill(s, r);
 	if (r->kind == REC_DAEMON_KILL && r->size >= sizeof(struct daemon_kill))
 		journal_daemon_kill(s, r);
+	if (r->kind == REC_NOTE && r->size >= sizeof(struct rec_note))
+		journal_note(s, r);
 	return s->pipe->sink.put(&s->pipe->sink, r);
 }
 

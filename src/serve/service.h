@@ -55,6 +55,8 @@ void journal_kill(struct service *s, const struct rec *r);
 void journal_daemon_kill(struct service *s, const struct rec *r);
 /* An incident that was written, or was not. */
 void journal_incident(struct service *s, const struct written *w);
+/* What befell the session's processes: a warning about names. */
+void journal_note(struct service *s, const struct rec *r);
 void journal_warn(struct service *s, const char *event, const char *text);
 
 #endif

@@ -162,19 +162,28 @@ void budget_pass_end(struct sym_budget *b)
 	b->grown_bytes += rss > b->start_rss_bytes ? rss - b->start_rss_bytes : 0;
 }
 
+static u64 left_ns(const struct sym_budget *b, u32 user)
+{
+	const struct budget_user *u = &b->users[user];
+	u64 most = share(u, b->ns_max), left = u->ns < most ? most - u->ns : 0;
+
+	return MIN(left, b->ns_left);
+}
+
 bool budget_spent(const struct sym_budget *b)
 {
-	const struct budget_user *u = &b->users[b->user];
+	return !left_ns(b, b->user);
+}
 
-	return !b->ns_left || u->ns >= share(u, b->ns_max);
+bool budget_is_back(const struct sym_budget *b, u32 user)
+{
+	return left_ns(b, user) >= MIN(NSEC_PER_SEC, share(&b->users[user], b->ns_max) / 4);
 }
 
 void budget_begin(struct sym_budget *b, u64 max_ns)
 {
-	const struct budget_user *u = &b->users[b->user];
-	u64 most = share(u, b->ns_max), left = u->ns < most ? most - u->ns : 0;
+	u64 left = left_ns(b, b->user);
 
-	left = MIN(left, b->ns_left);
 	b->begun_ns = clock_mono_ns();
 	b->deadline_ns = b->begun_ns + MIN(max_ns, left);
 	b->over = !left;

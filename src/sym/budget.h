@@ -7,15 +7,15 @@
  * others. What was left out is counted by user. Knows nothing of ELF.
  */
 #ifndef MEMWHY_SYM_BUDGET_H
-/* Time that comes back, in all: a process that reads names may use so much and some more
- * (capture/reader_work.c), or it would be killed in the middle of an innocent file. */
-#define BUDGET_REFILL_NS (3000ULL * 1000000000)
 #define MEMWHY_SYM_BUDGET_H
 
 #include "base/util.h"
 
 #define BUDGET_BYTES_DEFAULT (256ULL << 20)
 #define BUDGET_NS_DEFAULT (30ULL * 1000000000)
+/* Time that comes back, in all: a process that reads names may use so much and some more
+ * (capture/reader_work.c), or it would be killed in the middle of an innocent file. */
+#define BUDGET_REFILL_NS (3000ULL * 1000000000)
 #define BUDGET_USERS 32 /* told apart; those beyond share one account */
 #define BUDGET_SHARE 4  /* a user has at most this part of bytes and time */
 #define BUDGET_OTHERS (~0U)
@@ -84,5 +84,7 @@ int budget_end(struct sym_budget *b);
 bool budget_over(struct sym_budget *b);
 /* Has the present user no time left? */
 bool budget_spent(const struct sym_budget *b);
+/* Has this account, which had no time left, enough again to read a file with? */
+bool budget_is_back(const struct sym_budget *b, u32 user);
 
 #endif

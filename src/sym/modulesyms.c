@@ -55,16 +55,31 @@ static int debug_open(const struct debug_search *search, const struct elf_file *
 	return rc;
 }
 
-/* What was not read, and why, is told by user. */
-static void left_out_tell(const struct module_syms *ms, int fd, struct sym_budget *budget)
+/* What was not read, and why, is told by user: of a file once, however often it is read. */
+static void left_out_tell(struct module_syms *ms, int fd, struct sym_budget *budget)
 {
 	struct stat st = {};
 
-	if (ms->info.debug_error != -EFBIG && ms->info.debug_error != -ETIMEDOUT)
+	if (ms->left_out || (ms->info.debug_error != -EFBIG && ms->info.debug_error != -ETIMEDOUT))
 		return;
+	ms->left_out = true;
 	if (fd >= 0)
 		(void)fstat(fd, &st);
 	budget_leave_out(budget, (u64)st.st_size);
+}
+
+/* Where it was not the file that took too long. */
+static void late_note(struct module_syms *ms, int rc, const struct sym_budget *budget)
+{
+	if (rc != -ETIMEDOUT || !budget_spent(budget))
+		return;
+	ms->late = true;
+	ms->user = budget->user;
+}
+
+bool module_syms_wanted(const struct module_syms *ms, const struct sym_budget *budget)
+{
+	return !ms->loaded || (ms->late && budget_is_back(budget, ms->user));
 }
 
 static void dwarf_load(struct module_syms *ms, const struct elf_file *file,
@@ -78,14 +93,16 @@ static void dwarf_load(struct module_syms *ms, const struct elf_file *file,
 		ms->info.source = SYM_DWARF;
 	else if (ms->info.debug_error == -ETIMEDOUT)
 		malloc_trim(0);
+	late_note(ms, ms->info.debug_error, budget);
 }
 
-void module_syms_abandon_dwarf(struct module_syms *ms)
+void module_syms_abandon_dwarf(struct module_syms *ms, const struct sym_budget *budget)
 {
 	dwarf_info_close(ms->dwarf);
 	ms->dwarf = NULL;
 	ms->info.source = ms->symbols_source;
 	ms->info.debug_error = -ETIMEDOUT;
+	late_note(ms, -ETIMEDOUT, budget);
 	/* It may have been much; the limit of memory is to be there for other modules. */
 	malloc_trim(0);
 }
@@ -120,6 +137,7 @@ static void module_syms_read(struct module_syms *ms, const struct debug_search *
 	owner_set(&ms->file, budget);
 	if (budget_spent(budget) && !budget->users[budget->user].trusted) {
 		ms->info.debug_error = -ETIMEDOUT;
+		late_note(ms, -ETIMEDOUT, budget);
 		return;
 	}
 	/* A file with all its symbols is only searched for if lines are wanted. */
@@ -128,7 +146,7 @@ static void module_syms_read(struct module_syms *ms, const struct debug_search *
 	owner_set(debug.elf ? &debug : &ms->file, budget);
 	budget_begin(budget, UINT64_MAX);
 	ms->symbols_source = ms->info.source = symbols_load(ms, &debug, budget);
-	(void)budget_end(budget);
+	late_note(ms, budget_end(budget), budget);
 	if (want_dwarf && (own || debug.elf))
 		dwarf_load(ms, own ? &ms->file : &debug, search, budget);
 	go_load(ms, want_dwarf, budget);
@@ -145,7 +163,9 @@ void module_syms_load(struct module_syms *ms, const struct sym_file *file, bool 
 	};
 	int rc;
 
-	*ms = (struct module_syms){.loaded = true, .file.fd = -1};
+	module_syms_free(ms);
+	ms->loaded = true;
+	ms->file.fd = -1;
 	ms->info.debug_error = -ENOENT;
 	if (file->kind != MODULE_FILE && file->kind != MODULE_VDSO)
 		return;
@@ -171,5 +191,5 @@ void module_syms_free(struct module_syms *ms)
 	dwarf_info_close(ms->dwarf);
 	elf_symbols_free(&ms->symbols);
 	elf_file_close(&ms->file);
-	*ms = (struct module_syms){};
+	*ms = (struct module_syms){.left_out = ms->left_out};
 }

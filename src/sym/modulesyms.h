@@ -12,6 +12,9 @@
 
 struct module_syms {
 	bool loaded;
+	bool late;     /* there was no time left to read all of it */
+	bool left_out; /* in part or in whole, which was told; stays when it is freed */
+	u32 user;      /* account of the budget that had no time left */
 	u64 used_ns; /* when it was last asked for */
 	struct sym_module_info info;
 	struct elf_file file; /* its segments, no more */
@@ -21,11 +24,13 @@ struct module_syms {
 	struct go_table go;             /* for lines, in memory of the symbols; n 0: none */
 };
 
-/* Never fails: what cannot be read is missing, see info. */
+/* Is it to be read: it was not yet, or had no time to be, and there is some again. */
+bool module_syms_wanted(const struct module_syms *ms, const struct sym_budget *budget);
+/* What was read before is given back. Never fails: what cannot be read is missing, see info. */
 void module_syms_load(struct module_syms *ms, const struct sym_file *file, bool want_dwarf,
 	struct sym_budget *budget);
-/* Leaves its debug information aside from now on. */
-void module_syms_abandon_dwarf(struct module_syms *ms);
+/* A lookup took too long: leaves its debug information aside. */
+void module_syms_abandon_dwarf(struct module_syms *ms, const struct sym_budget *budget);
 void module_syms_free(struct module_syms *ms);
 
 #endif

@@ -36,6 +36,7 @@ struct symbolizer {
 	struct sym_budget *budget;
 	struct module_table *modules;
 	VEC(struct module_syms) syms; /* by module id, as far as asked for */
+	u32 last;                     /* module that was given last */
 	struct answer *answers;
 	struct strpool strings;
 	struct kallsyms kernel;
@@ -156,26 +157,28 @@ static int module_syms_of(struct symbolizer *s, u32 id, struct module_syms **ret
 	const struct module *m = s->modules ? module_table_get(s->modules, id) : NULL;
 	int rc = m || id < s->syms.n ? syms_slot(s, id, ret) : -ENOENT;
 
-	if (rc || (*ret)->loaded)
+	if (rc)
 		return rc;
-	if (!m)
-		return -ENOENT;
-	table_load(s, m, *ret);
-	return 0;
+	if (m && module_syms_wanted(*ret, s->budget))
+		table_load(s, m, *ret);
+	return (*ret)->loaded ? 0 : -ENOENT;
 }
 
 int symbolizer_give(struct symbolizer *s, u32 module, const struct sym_file *file,
-	struct sym_module_info *ret, bool *ret_new)
+	struct sym_module_info *ret, bool *ret_left_out)
 {
 	struct module_syms *ms;
 	int rc = syms_slot(s, module, &ms);
+	bool before;
 
 	if (rc)
 		return rc;
-	*ret_new = !ms->loaded;
-	if (!ms->loaded)
+	before = ms->left_out;
+	if (module_syms_wanted(ms, s->budget))
 		module_syms_load(ms, file, s->opts.dwarf, s->budget);
+	*ret_left_out = ms->left_out && !before;
 	ms->used_ns = clock_mono_ns();
+	s->last = module;
 	*ret = ms->info;
 	return 0;
 }
@@ -208,7 +211,8 @@ static struct module_syms *least_used(struct symbolizer *s)
 	struct module_syms *least = NULL;
 
 	vec_each (ms, &s->syms)
-		if (ms->loaded && (!least || ms->used_ns < least->used_ns))
+		if (ms->loaded && ms != &s->syms.v[s->last] &&
+			(!least || ms->used_ns < least->used_ns))
 			least = ms;
 	return least;
 }
@@ -345,7 +349,7 @@ static size_t frames_find(struct symbolizer *s, const struct query *q, struct sy
 	if (!rc)
 		return frames_from_dwarf(s, q, &found, frames);
 	if (rc == -ETIMEDOUT)
-		module_syms_abandon_dwarf(q->ms);
+		module_syms_abandon_dwarf(q->ms, s->budget);
 	frames[0] = frame_from_symbols(s, q);
 	return 1;
 }

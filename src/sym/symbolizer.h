@@ -80,10 +80,10 @@ int symbolizer_open(
 	const struct sym_options *opts, struct module_table *modules, struct symbolizer **ret);
 void symbolizer_close(struct symbolizer *s);
 
-/* Reads a module, if it was not yet, under a number of the caller's. info: of it; *ret_new: it was
- * read now. -ENOMEM. */
+/* Reads a module, if it was not yet, or had no time to be, under a number of the caller's. info: of
+ * it; *ret_left_out: it was left out, in part or in whole, for the first time. -ENOMEM. */
 int symbolizer_give(struct symbolizer *s, u32 module, const struct sym_file *file,
-	struct sym_module_info *ret, bool *ret_new);
+	struct sym_module_info *ret, bool *ret_left_out);
 
 /* What runs at an offset of a module; flags of enum sym_flags. Always gives a frame, if only with
  * the module's name. -ENOENT for an id the table does not know, -ENOMEM. */
@@ -102,11 +102,12 @@ int symbolizer_module_info(struct symbolizer *s, u32 module, struct sym_module_i
 void symbolizer_forget(struct symbolizer *s, u32 module);
 void symbolizer_forget_all(struct symbolizer *s);
 /* Gives back what was read of the modules that were given longest ago, so long at least, until the
- * budget's bytes that are taken are no more than so many. */
+ * budget's bytes that are taken are no more than so many. The one given last stays in any case: it
+ * is likely to be asked for again. */
 void symbolizer_keep(struct symbolizer *s, u64 bytes, u64 for_ns);
 /* Gives back what was answered: all frames and strings that were handed out are gone. */
 void symbolizer_forget_answers(struct symbolizer *s);
-/* True once max_debug_ns is used up: names come from symbol tables only since then. */
+/* True while no time is left: no module is read meanwhile. It comes back (see budget.h). */
 bool symbolizer_exhausted(const struct symbolizer *s);
 /* Why the kernel's symbols are not there; NULL: they are, or none was asked for. */
 const struct err *symbolizer_kernel_error(const struct symbolizer *s);

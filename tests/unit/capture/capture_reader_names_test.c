@@ -3,6 +3,7 @@
  * harm. */
 #include "data/sym/helpers.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "capture/reader_names_work.h"
@@ -190,6 +191,50 @@ static void no_files(void **state)
 	assert_int_equal(reader_names(r, &m, places, ARRAY_SIZE(places), &how, &got), 0);
 	reader_close(r);
 	answers_free(a);
+}
+
+static u64 held_after(struct reader *r, const struct reader_module *m, bool sparing)
+{
+	struct reader_place place = {0x1100, 0, 0};
+	struct answers *a = answers_new();
+	struct reader_names_how how = how_of(a);
+	struct reader_names_ret got;
+
+	how.sparing = sparing;
+	assert_int_equal(reader_names(r, m, &place, 1, &how, &got), 0);
+	answers_free(a);
+	return got.bytes_held;
+}
+
+/* Much debug information is read once, not for each ask; where little is to be kept, that of one
+ * file at least. */
+static void much_is_kept(void **state)
+{
+	static const u64 much = 25 << 20;
+	struct reader_module m[2];
+	struct reader *r;
+
+	(void)state;
+	NEEDS(build("gcc", "-O2 -g -gdwarf-5", "inlined.c", "prog") &&
+		run("head -c 26214400 /dev/zero >zeros && "
+		    "objcopy --add-section .debug_ranges=zeros prog one && cp one two") == 0);
+	m[0] = file_module(in_scratch("one"), 4);
+	m[1] = file_module(in_scratch("two"), 5);
+	assert_int_equal(reader_open(&r), 0);
+	assert_in_range(held_after(r, &m[0], true), much, 2 * much - 1);
+	assert_in_range(held_after(r, &m[0], false), much, 2 * much - 1);
+	assert_in_range(held_after(r, &m[1], false), 2 * much, 3 * much);
+	assert_in_range(held_after(r, &m[0], false), 2 * much, 3 * much);
+	assert_in_range(held_after(r, &m[0], true), much, 2 * much - 1);
+	assert_false(reader_is_gone(r));
+	for (u32 i = 0; i < READERS; i++)
+		kill(reader_pid(r, i), SIGKILL);
+	for (int ms = 0; ms < 10000 && !reader_is_gone(r); ms += 5)
+		poll(NULL, 0, 5);
+	assert_true(reader_is_gone(r));
+	reader_close(r);
+	close(m[0].fd);
+	close(m[1].fd);
 }
 
 static void a_death_costs_one_file(void **state)
@@ -387,6 +432,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_same_names, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(debug_files, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(no_files, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(much_is_kept, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(
 			a_death_costs_one_file, scratch_setup, scratch_teardown),
 		cmocka_unit_test(no_answer_does_harm),

@@ -107,25 +107,37 @@ static void budgets(void **state)
 	}
 }
 
-static bool give(struct symbolizer *s, u32 id, const char *program)
+/* Whether it is left out for the first time. */
+static bool give_file(
+	struct symbolizer *s, u32 id, const char *program, struct sym_module_info *ret)
 {
 	_cleanup_close_ int fd = open(in_scratch(program), O_RDONLY | O_CLOEXEC);
 	const struct debug_opener none = {};
 	const struct sym_file file = {
 		.kind = MODULE_FILE, .path = program, .fd = fd, .opener = &none};
-	struct sym_module_info info;
-	bool is_new = false;
+	bool left_out = false;
 
 	assert_true(fd >= 0);
-	assert_int_equal(symbolizer_give(s, id, &file, &info, &is_new), 0);
+	assert_int_equal(symbolizer_give(s, id, &file, ret, &left_out), 0);
+	return left_out;
+}
+
+static struct sym_budget budget;
+
+/* Whether it was read. */
+static bool give(struct symbolizer *s, u32 id, const char *program)
+{
+	u64 before = budget.bytes_taken;
+	struct sym_module_info info;
+
+	assert_false(give_file(s, id, program, &info));
 	assert_int_equal(info.source, SYM_TABLE);
-	return is_new;
+	return budget.bytes_taken > before;
 }
 
 /* What was asked for last is kept, as much as there is room for; the rest is read again. */
 static void modules_are_given_back(void **state)
 {
-	struct sym_budget budget;
 	const struct sym_options o = {.budget = &budget};
 	struct symbolizer *s;
 	u64 one;
@@ -146,15 +158,54 @@ static void modules_are_given_back(void **state)
 	assert_int_equal(budget.bytes_taken, 2 * one);
 	assert_false(give(s, 4, "prog") || give(s, 6, "prog"));
 	assert_true(give(s, 5, "prog"));
+	/* However little is to be kept, it is not read again for each ask. */
 	symbolizer_keep(s, 0, 0);
+	assert_int_equal(budget.bytes_taken, one);
+	assert_false(give(s, 5, "prog"));
+	symbolizer_close(s);
 	assert_int_equal(budget.bytes_taken, 0);
+}
+
+/* What there was no time or room for is told once; it is read when there is time again. */
+static void left_out_for_a_while(void **state)
+{
+	const struct sym_options o = {.dwarf = true, .budget = &budget};
+	struct sym_module_info info;
+	struct symbolizer *s;
+
+	(void)state;
+	NEEDS(build("gcc", "-O2 -g", "inlined.c", "prog"));
+	budget_init(&budget, 0, 0);
+	assert_int_equal(symbolizer_open(&o, NULL, &s), 0);
+	budget.ns_left = 0;
+	assert_true(give_file(s, 4, "prog", &info));
+	assert_int_equal(info.debug_error, -ETIMEDOUT);
+	assert_false(give_file(s, 4, "prog", &info));
+	symbolizer_forget(s, 4);
+	assert_false(give_file(s, 4, "prog", &info));
+	assert_int_equal(info.debug_error, -ETIMEDOUT);
+	assert_int_equal(budget.users[0].files_out, 1);
+	budget.ns_left = 1000; /* not enough for anything */
+	assert_false(give_file(s, 4, "prog", &info));
+	assert_int_equal(info.debug_error, -ETIMEDOUT);
+	budget.ns_left = budget.ns_max;
+	assert_false(give_file(s, 4, "prog", &info));
+	assert_int_equal(info.debug_error, 0);
+	assert_int_equal(info.source, SYM_DWARF);
+	symbolizer_close(s);
+	budget_init(&budget, 8000, 0);
+	assert_int_equal(symbolizer_open(&o, NULL, &s), 0);
+	for (int i = 0; i < 3; i++, symbolizer_forget_all(s)) {
+		assert_int_equal(give_file(s, 4, "prog", &info), i == 0);
+		assert_int_equal(info.debug_error, -EFBIG);
+	}
+	assert_int_equal(budget.users[0].files_out, 1);
 	symbolizer_close(s);
 }
 
 /* Time that is used up later ends lookups too, not only the first reading. */
 static void time_runs_out(void **state)
 {
-	struct sym_budget budget;
 	struct sym_options o = {.dwarf = true, .budget = &budget};
 	struct elf_symbol fn;
 
@@ -177,7 +228,6 @@ static void vdso(void **state)
 	_cleanup_elf_symbols_ struct elf_symbols s = {};
 	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
 	struct sym_frames frames;
-	struct sym_budget budget;
 	const struct elf_symbol *fn;
 	void *image;
 	size_t size;
@@ -243,6 +293,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(budgets, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(
 			modules_are_given_back, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(
+			left_out_for_a_while, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(time_runs_out, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(vdso, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(kernel, scratch_setup, scratch_teardown),
