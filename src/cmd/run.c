@@ -202,9 +202,11 @@ static int running_look_end(struct running *g)
 	return 0;
 }
 
-static struct table *events_take(struct running *g, struct report *r)
+/* -ENOMEM: rows are missing, and nothing is told. */
+static int events_take(struct running *g, struct report *r, struct table **ret)
 {
-	return g->pipe.views[g->each_view].view->each(g->pipe.views[g->each_view].state, r);
+	*ret = g->pipe.views[g->each_view].view->each(g->pipe.views[g->each_view].state, r);
+	return !*ret || (*ret)->failed ? -ENOMEM : 0;
 }
 
 /* How many events a page of a recording shows, the first ones: only those are held. 0: all. */
@@ -231,20 +233,20 @@ static int running_gather(void *arg)
 		running_report_begin(g, &g->events);
 	all = g->events.tables.n ? g->events.tables.v[0] : NULL;
 	if (!all || all->n_rows < events_most(g)) {
-		t = events_take(g, &g->events);
-		return !t || t->failed ? -ENOMEM : all ? report_join(&g->events) : 0;
+		rc = events_take(g, &g->events, &t);
+		return rc || !all ? rc : report_join(&g->events);
 	}
 	running_report_begin(g, &rest);
-	t = events_take(g, &rest);
-	rc = t && !t->failed ? 0 : -ENOMEM;
-	all->n_cut += t ? t->n_rows : 0;
+	rc = events_take(g, &rest, &t);
+	all->n_cut += rc ? 0 : t->n_rows;
 	report_destroy(&rest);
 	return rc;
 }
 
 int running_events_report(struct running *g, struct report *r)
 {
-	int rc = 0;
+	struct table *t;
+	int rc;
 
 	if (events_most(g)) {
 		rc = running_gather(g);
@@ -252,7 +254,7 @@ int running_events_report(struct running *g, struct report *r)
 		g->events = (struct report){};
 	} else {
 		running_report_begin(g, r);
-		events_take(g, r);
+		rc = events_take(g, r, &t);
 	}
 	return rc;
 }

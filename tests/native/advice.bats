@@ -17,7 +17,9 @@ eval "common_$(declare -f teardown)"
 teardown() {
 	[ -z "${zoo_pid-}" ] || zoo_stop
 	[ -z "${group-}" ] || xargs -r kill -KILL <"$group/cgroup.procs" 2>/dev/null || true
-	[ -z "${mount_point-}" ] || umount "$mount_point" 2>/dev/null || true
+	jobs -p | xargs -r kill 2>/dev/null || true # what has files open there
+	wait
+	[ -z "${mount_point-}" ] || ! mountpoint -q "$mount_point" || umount "$mount_point"
 	common_teardown
 }
 
@@ -92,7 +94,8 @@ advice() { # RULE PROGRAM NAME PATTERN
 
 # In an IPC namespace of its own: segments of others are not ours to remove.
 segments() {
-	local kept
+	local kept keeper=
+	trap '[ -z "$keeper" ] || kill "$keeper"; [ -z "$zoo_pid" ] || zoo_stop' EXIT
 	zoo_start tests/zoo/sysv-orphan.c
 	python3 - >"$scratch/kept" <<-'P' &
 		import ctypes, time
@@ -103,6 +106,7 @@ segments() {
 		print(segment, flush=True)
 		time.sleep(60)
 	P
+	keeper=$!
 	wait_for '[ -s "$scratch/kept" ]'
 	kept=$(<"$scratch/kept")
 	look shm-orphans ''
@@ -111,8 +115,6 @@ segments() {
 	look shm-orphans ''
 	quiet
 	[ "$(ipcs -m | awk '$1 ~ /^0x/ { print $2 }')" = "$kept" ]
-	kill $!
-	zoo_stop
 }
 
 @test "advice: segments that nobody has attached are removed, and no other" {

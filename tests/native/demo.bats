@@ -13,7 +13,7 @@ made() { # cgroups and directories
 	find /sys/fs/cgroup build -maxdepth 2 \( -name 'memwhy-demo-*' -o -path 'build/demo*' \) | sort
 }
 
-# What was there before, of a ./demo that was killed or runs elsewhere, is not ours.
+# What was there before, of a ./demo that was killed, is not ours.
 something_left() {
 	made | comm -13 "$BATS_TEST_TMPDIR/before" - | grep .
 }

@@ -267,7 +267,8 @@ static int syscalls_report(void *state, struct report *r)
 	struct syscalls_view_state *v = state;
 	int rc;
 
-	if (v->flight || v->dumps.dumps.n) /* a recording of it need not be told again */
+	/* A recording that has any need not be told that it is of --flight. */
+	if (v->flight || v->dumps.dumps.n || v->dumps.before)
 		return dump_list_report(&v->dumps, r);
 	rc = calls_report(v, r);
 	return rc ? rc : errors_report(v, r);

@@ -30,6 +30,8 @@ static bool may_load(void)
 	return !object_may_load();
 }
 
+#define ONE_CPU "on one CPU nothing is loaded beside anything"
+
 static void test_all_are_taken_once(void **state)
 {
 	struct ahead *a = ahead_begin();
@@ -37,7 +39,8 @@ static void test_all_are_taken_once(void **state)
 	int types;
 
 	(void)state;
-	if (!a || !may_load()) { /* on one CPU nothing is loaded beside anything */
+	if (!a || !may_load()) {
+		print_message("%s\n", a ? "needs the right to load BPF" : ONE_CPU);
 		ahead_end(a);
 		skip();
 	}
@@ -64,8 +67,10 @@ static void test_unknown_full_and_left(void **state)
 	(void)state;
 	assert_null(ahead_take(NULL, names[0]));
 	ahead_end(NULL);
-	if (!a)
+	if (!a) {
+		print_message("%s\n", ONE_CPU);
 		skip();
+	}
 	assert_null(ahead_take(a, names[0]));
 	for (int i = 0; i < AHEAD_JOBS + 1; i++) {
 		struct bpf_object *obj = open_one(names[i], &types);
