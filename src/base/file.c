@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 
 /* once: the first read that gives less than it could is the last. */
 static int read_all(int fd, size_t most, bool once, struct str *out)
@@ -51,4 +52,13 @@ int file_read_once_at(int dirfd, const char *path, struct str *out)
 int file_read(const char *path, struct str *out)
 {
 	return file_read_at(AT_FDCWD, path, out);
+}
+
+unsigned int file_room(unsigned int most)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) || lim.rlim_cur / 4 > most)
+		return most;
+	return (unsigned int)MAX(1UL, lim.rlim_cur / 4);
 }

@@ -17,4 +17,7 @@ int file_read(const char *path, struct str *out);
  * control group: without the read that finds its end. */
 int file_read_once_at(int dirfd, const char *path, struct str *out);
 
+/* How many files may be kept open: a quarter of what this process may have, 1 to most. */
+unsigned int file_room(unsigned int most);
+
 #endif

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/vec.h"
 #include "sym/module_open.h"
 #include "sym/rootfs.h"
@@ -95,15 +95,6 @@ static int module_add(struct module_table *t, enum module_kind kind, u64 dev, u6
 	return 0;
 }
 
-static unsigned int fds_default(void)
-{
-	struct rlimit lim;
-
-	if (getrlimit(RLIMIT_NOFILE, &lim) || lim.rlim_cur / 4 > FDS_DEFAULT)
-		return FDS_DEFAULT;
-	return (unsigned int)MAX(1UL, lim.rlim_cur / 4);
-}
-
 int module_table_new(unsigned int max_fds, struct module_table **ret)
 {
 	static const struct {
@@ -121,7 +112,7 @@ int module_table_new(unsigned int max_fds, struct module_table **ret)
 
 	if (!t)
 		return -ENOMEM;
-	t->max_fds = max_fds ? max_fds : fds_default();
+	t->max_fds = max_fds ? max_fds : file_room(FDS_DEFAULT);
 	/* Failing leaves zeros, which no process's root equals: each is then held by itself. */
 	(void)root_identify(0, &t->our_root);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {

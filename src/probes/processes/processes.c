@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/groups.h"
 #include "capture/names.h"
 #include "probes/probe.h"
@@ -108,7 +109,7 @@ static bool stat_read(const struct sample *sm, struct process_entry *e, struct p
 {
 	struct processes *p = sm->p;
 
-	if (!processes_file_read(&p->table, e, PROCESS_STAT, &p->text) ||
+	if (processes_file_read(&p->table, e, PROCESS_STAT, &p->text) ||
 		proc_stat_parse(str_get(&p->text), ret))
 		return false;
 	if (p->scope.comm[0] && strcmp(p->scope.comm, ret->comm) != 0) {
@@ -491,7 +492,7 @@ static int processes_open(struct capture *c, void *state, struct err *err)
 
 	p->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
 	p->begin_ns = clock_mono_ns();
-	p->table.keeps = c->opt.watch_ns != 0;
+	p->table.files.left = c->opt.watch_ns ? file_room(PROCESS_FILES_MOST) : 0;
 	processes_families_init(&p->families);
 	groups_init(&p->last, sizeof(u32), sizeof(struct process_memory));
 	groups_init(&p->users, sizeof(u32), sizeof(u32));

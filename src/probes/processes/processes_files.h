@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 
-#define PROCESS_FILES_MOST 512 /* of them all */
+#define PROCESS_FILES_MOST 512U /* of them all; fewer where few may be open */
 
 enum process_file { PROCESS_STATM, PROCESS_STAT };
 
@@ -17,10 +17,15 @@ struct process_files {
 	int fds[2]; /* plus 1; 0: it is closed */
 };
 
-/* All of the file, from the directory /proc. keeps: leave it open, if there is room. -ESRCH, or
- * -ENOENT: the process is gone. */
-int process_file_read(struct process_files *f, enum process_file which, int proc, u32 pid,
-	bool keeps, struct str *out);
-void process_files_close(struct process_files *f);
+struct process_files_room {
+	int proc; /* the directory /proc, open */
+	u32 left; /* so many more may stay open */
+};
+
+/* All of the file. keeps: leave it open, if there is room. -ESRCH, or -ENOENT: the process is gone;
+ * -EMFILE or -ENFILE says nothing of it. */
+int process_file_read(struct process_files *f, enum process_file which,
+	struct process_files_room *room, u32 pid, bool keeps, struct str *out);
+void process_files_close(struct process_files *f, struct process_files_room *room);
 
 #endif

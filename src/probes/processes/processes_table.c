@@ -70,7 +70,7 @@ static int list_merge(struct processes_table *t)
 		struct process_entry e = {.pid = t->pids.v[i], .flags = ENTRY_FRESH};
 
 		while (old < t->before.n && t->before.v[old].pid < e.pid)
-			process_files_close(&t->before.v[old++].files);
+			process_files_close(&t->before.v[old++].files, &t->files);
 		if (old < t->before.n && t->before.v[old].pid == e.pid) {
 			e = t->before.v[old++];
 			e.flags &= ENTRY_MEMBER | ENTRY_MATCHES | ENTRY_READ | ENTRY_OOM |
@@ -80,7 +80,7 @@ static int list_merge(struct processes_table *t)
 			rc = vec_push(&t->list, e);
 	}
 	while (old < t->before.n)
-		process_files_close(&t->before.v[old++].files);
+		process_files_close(&t->before.v[old++].files, &t->files);
 	return rc;
 }
 
@@ -99,11 +99,27 @@ const struct process_entry *processes_find(const struct processes_table *t, u32 
 	return lo < t->list.n && t->list.v[lo].pid == pid ? &t->list.v[lo] : NULL;
 }
 
+static int entry_file(struct processes_table *t, struct process_entry *e, enum process_file which,
+	bool keeps, struct str *out)
+{
+	if (!t->iter.dir)
+		return sys_read_once(
+			out, which == PROCESS_STAT ? "/proc/%u/stat" : "/proc/%u/statm", e->pid);
+	t->files.proc = dirfd(t->iter.dir);
+	return process_file_read(&e->files, which, &t->files, e->pid, keeps, out);
+}
+
+int processes_file_read(struct processes_table *t, struct process_entry *e, enum process_file which,
+	struct str *out)
+{
+	return entry_file(t, e, which, e->rss_bytes != 0, out);
+}
+
 static void parent_read(struct processes_table *t, struct process_entry *e)
 {
 	struct proc_stat st;
 
-	if (!sys_read_once(&t->text, "/proc/%u/stat", e->pid) &&
+	if (!entry_file(t, e, PROCESS_STAT, false, &t->text) &&
 		!proc_stat_parse(str_get(&t->text), &st)) {
 		e->ppid = (u32)st.ppid;
 		e->began_ns = proc_start_ns(&st);
@@ -166,16 +182,6 @@ static void members_match(struct processes_table *t, struct proc_scope *s)
 	}
 }
 
-bool processes_file_read(struct processes_table *t, struct process_entry *e,
-	enum process_file which, struct str *out)
-{
-	if (t->iter.dir)
-		return !process_file_read(&e->files, which, dirfd(t->iter.dir), e->pid,
-			t->keeps && e->rss_bytes, out);
-	return !sys_read_once(
-		out, which == PROCESS_STAT ? "/proc/%u/stat" : "/proc/%u/statm", e->pid);
-}
-
 /* A wrapper executes another, and that the program: what came since the first scan is asked for
  * some time who it is. */
 static bool name_is_new(const struct processes_table *t, const struct process_entry *e, u64 now_ns)
@@ -190,11 +196,14 @@ static bool entry_read(
 	bool first = !(e->flags & ENTRY_READ);
 	struct proc_statm m;
 	u64 anon_bytes;
+	int rc;
 
 	if (!first && !e->rss_bytes && ++e->idle % IDLE_SCANS)
 		return true;
-	if (!processes_file_read(t, e, PROCESS_STATM, &t->text) ||
-		proc_statm_parse(str_get(&t->text), &m))
+	rc = processes_file_read(t, e, PROCESS_STATM, &t->text);
+	if (rc == -EMFILE || rc == -ENFILE)
+		return true; /* with its old numbers */
+	if (rc || proc_statm_parse(str_get(&t->text), &m))
 		return false;
 	if (!m.size_pages)
 		proc_statm_read_other((int)e->pid, &m);
@@ -208,6 +217,15 @@ static bool entry_read(
 	e->flags |= ENTRY_READ;
 	if (first)
 		process_entry_restart(e, now_ns);
+	return true;
+}
+
+/* And its name, where that is not known for good. */
+static bool entry_look(
+	struct processes_table *t, struct process_entry *e, u64 page_bytes, u64 now_ns)
+{
+	if (!entry_read(t, e, page_bytes, now_ns))
+		return false;
 	if (e->rss_bytes && (!e->comm[0] || name_is_new(t, e, now_ns)))
 		parent_read(t, e);
 	return true;
@@ -221,10 +239,10 @@ static void entries_read(struct processes_table *t, u64 now_ns)
 	vec_each (e, &t->list) {
 		bool wanted = e->flags & ENTRY_MATCHES;
 
-		if (!wanted || entry_read(t, e, page_bytes, now_ns))
+		if (!wanted || entry_look(t, e, page_bytes, now_ns))
 			t->list.v[kept++] = *e;
 		else
-			process_files_close(&e->files);
+			process_files_close(&e->files, &t->files);
 	}
 	t->list.n = kept;
 }
@@ -251,7 +269,7 @@ void processes_refresh(struct processes_table *t, u64 now_ns)
 	u64 page_bytes = (u64)sysconf(_SC_PAGESIZE);
 
 	vec_each (at, &t->chosen)
-		entry_read(t, &t->list.v[*at], page_bytes, now_ns);
+		entry_look(t, &t->list.v[*at], page_bytes, now_ns);
 }
 
 void processes_dip(struct processes_table *t, u64 now_ns)
@@ -287,7 +305,7 @@ void process_entry_restart(struct process_entry *e, u64 now_ns)
 void processes_table_free(struct processes_table *t)
 {
 	vec_each (e, &t->list)
-		process_files_close(&e->files);
+		process_files_close(&e->files, &t->files);
 	vec_free(&t->list);
 	vec_free(&t->before);
 	vec_free(&t->pids);

@@ -65,14 +65,14 @@ struct processes_table {
 	u64 scans;
 	u64 begin_ns;   /* of the first */
 	bool truncated; /* there were more than PROCESSES_MAX */
-	bool keeps;     /* files of those with memory stay open */
+	struct process_files_room files; /* of those with memory; none: nothing stays open */
 	struct top by_rss, by_anon, by_growth, by_rate, by_vm, by_shared;
 	VEC(u32) chosen; /* the deep ones first, by anonymous memory */
 };
 
-/* False: it is gone. */
-bool processes_file_read(struct processes_table *t, struct process_entry *e,
-	enum process_file which, struct str *out);
+/* As process_file_read(). */
+int processes_file_read(struct processes_table *t, struct process_entry *e, enum process_file which,
+	struct str *out);
 /* NULL: there is none of this number. */
 const struct process_entry *processes_find(const struct processes_table *t, u32 pid);
 /* Brings the list up to date. -ENOMEM, or why /proc cannot be read. */
@@ -89,7 +89,5 @@ u64 process_entry_growth(const struct process_entry *e);
 /* This number is another process than when it was first seen. */
 void process_entry_restart(struct process_entry *e, u64 now_ns);
 void processes_table_free(struct processes_table *t);
-
-/* Adds to a top, where key is great enough. A key of 0 never is. */
 
 #endif

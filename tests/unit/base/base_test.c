@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -11,6 +12,7 @@
 #include "analysis/trend.h"
 #include "base/big.h"
 #include "base/closest.h"
+#include "base/file.h"
 #include "base/groups.h"
 #include "base/json.h"
 #include "base/opt.h"
@@ -365,6 +367,26 @@ static void test_big(void **unused)
 	big_free(&b);
 }
 
+/* A quarter of the files that may be open, but at least one. */
+static void test_file_room(void **unused)
+{
+	static const struct {
+		rlim_t limit;
+		unsigned int room;
+	} cases[] = {{0, 1}, {7, 1}, {40, 10}, {399, 99}, {400, 100}, {1000, 100}};
+	struct rlimit was, is;
+
+	(void)unused;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	is = was;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		is.rlim_cur = cases[i].limit;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &is), 0);
+		assert_int_equal(file_room(100), cases[i].room);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_trend),
 		cmocka_unit_test(test_big),
+		cmocka_unit_test(test_file_room),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "probes/processes/processes.h"
@@ -418,31 +419,94 @@ static pid_t child_start(void)
 	return pid;
 }
 
+/* The limit before. */
+static rlim_t files_limit(rlim_t n)
+{
+	struct rlimit was, is;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	is = was;
+	is.rlim_cur = n;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &is), 0);
+	return was.rlim_cur;
+}
+
+static int lowest_free(void)
+{
+	int fd = dup(STDIN_FILENO);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return fd;
+}
+
 /* A file that stays open is that of its process, and is closed with it. */
 static void test_files(void **state)
 {
 	_cleanup_close_ int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_str_ struct str text = {};
+	struct process_files_room room = {proc, 9};
 	struct process_files f = {};
 	pid_t pid = child_start();
 	struct proc_stat st;
+	rlim_t limit;
 
 	(void)state;
-	assert_int_equal(process_file_read(&f, PROCESS_STATM, proc, (u32)pid, false, &text), 0);
+	assert_int_equal(process_file_read(&f, PROCESS_STATM, &room, (u32)pid, false, &text), 0);
 	assert_int_equal(f.fds[PROCESS_STATM], 0);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(
-			process_file_read(&f, PROCESS_STAT, proc, (u32)pid, true, &text), 0);
+			process_file_read(&f, PROCESS_STAT, &room, (u32)pid, true, &text), 0);
 		assert_int_equal(proc_stat_parse(str_get(&text), &st), 0);
 		assert_int_equal(st.pid, pid);
 	}
 	assert_true(f.fds[PROCESS_STAT] > 0);
 	assert_int_equal(f.fds[PROCESS_STATM], 0);
+	assert_int_equal(room.left, 8);
+
+	/* No more may be open: what it has goes for the one read, and none stays. */
+	limit = files_limit((rlim_t)lowest_free());
+	assert_int_equal(process_file_read(&f, PROCESS_STATM, &room, (u32)pid, true, &text), 0);
+	assert_true(text.len);
+	assert_int_equal(f.fds[PROCESS_STAT], 0);
+	assert_int_equal(room.left, 0);
+	files_limit(limit);
+	room.left = 1;
+	assert_int_equal(process_file_read(&f, PROCESS_STAT, &room, (u32)pid, true, &text), 0);
+	assert_int_equal(process_file_read(&f, PROCESS_STATM, &room, (u32)pid, true, &text), 0);
+	assert_int_equal(f.fds[PROCESS_STATM], 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	assert_int_equal(process_file_read(&f, PROCESS_STAT, proc, (u32)pid, true, &text), -ESRCH);
+	assert_int_equal(process_file_read(&f, PROCESS_STAT, &room, (u32)pid, true, &text), -ESRCH);
 	assert_int_equal(f.fds[PROCESS_STAT], 0);
-	assert_int_equal(process_file_read(&f, PROCESS_STAT, proc, (u32)pid, true, &text), -ENOENT);
+	assert_int_equal(
+		process_file_read(&f, PROCESS_STAT, &room, (u32)pid, true, &text), -ENOENT);
+}
+
+/* That no more files may be open says nothing of processes: they are those they were. */
+static void test_files_exhausted(void **state)
+{
+	const u64 page = (u64)sysconf(_SC_PAGESIZE);
+	struct made m = {50, 1, "grows", 1000, 900, 5};
+	struct sampler_test t = {};
+	char root[PATH_MAX];
+	rlim_t limit;
+
+	(void)state;
+	fixture_make(root);
+	make(&m);
+	start(&t);
+	limit = files_limit(0);
+	next(&t);
+	files_limit(limit);
+	m.rss = m.anon = 3000;
+	make(&m);
+	next(&t);
+	assert_non_null(of(&t, 50));
+	assert_int_equal(of(&t, 50)->first_anon_bytes, 900 * page);
+	assert_int_equal(of(&t, 50)->anon_bytes, 3000 * page);
+	sampler_close(&t);
+	fixture_remove(root);
 }
 
 static void test_scope_tasks(void **state)
@@ -720,6 +784,7 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_watched),
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_files_exhausted),
 		cmocka_unit_test(test_scope_tasks),
 		cmocka_unit_test(test_scope_follow),
 		cmocka_unit_test(test_scope_comm),
