@@ -90,6 +90,7 @@ static void put_findings(struct str *s, const struct report *r)
 		put_u64(s, (u64)f->level);
 		put_u64(s, f->cost_ns);
 		put_u64(s, f->tgid);
+		put_u64(s, f->cgroup);
 		put_text(s, f->rule);
 		put_text(s, f->title);
 		put_text(s, f->confidence);
@@ -250,6 +251,7 @@ static void take_findings(struct taker *t, struct scene *s)
 
 		f.cost_ns = take_u64(t);
 		f.tgid = (u32)take_u64(t);
+		f.cgroup = take_u64(t);
 		f.rule = take_text(t, &s->arena);
 		f.title = take_text(t, &s->arena);
 		f.confidence = take_text(t, &s->arena);
@@ -327,7 +329,9 @@ static void lines_copy(struct arena *a, const char *to[FINDING_LINES], const cha
 
 static const char *text_copy(struct arena *a, const char *text)
 {
-	return text ? arena_strdup(a, text) : NULL;
+	const char *copy = text ? arena_strdup(a, text) : NULL;
+
+	return text && !copy ? "" : copy;
 }
 
 struct finding finding_copy(struct arena *a, const struct finding *f)

@@ -110,28 +110,42 @@ int history_add(struct history *h, const void *packed, size_t n, const struct sc
 	return 0;
 }
 
+static bool column_is(const struct history_frame *f, enum top_table which, size_t column)
+{
+	return f->which == which && f->column == column;
+}
+
+void history_column(
+	struct history *h, size_t i, const struct scene *s, enum top_table which, size_t column)
+{
+	struct history_frame *f = i < h->list.n ? &h->list.v[i] : NULL;
+
+	if (!f || f->end_ns != s->end_ns || column_is(f, which, column))
+		return;
+	h->bytes -= frame_bytes(f);
+	values_take(f, s, which, column);
+	h->bytes += frame_bytes(f);
+}
+
 /* Of another column than the frame's values are of: it is opened once more. */
-static void column_take(
-	struct history *h, struct history_frame *f, enum top_table which, size_t column)
+static void column_read(struct history *h, size_t i, enum top_table which, size_t column)
 {
 	struct scene s;
 
-	if (frame_open(f->packed, f->n, &s))
+	if (frame_open(h->list.v[i].packed, h->list.v[i].n, &s))
 		return;
-	h->bytes -= frame_bytes(f);
-	values_take(f, &s, which, column);
-	h->bytes += frame_bytes(f);
+	history_column(h, i, &s, which, column);
 	scene_free(&s);
 }
 
 double history_value(struct history *h, size_t i, enum top_table which, u32 key, size_t column)
 {
 	const struct history_value wanted = {.key = key}, *found;
-	struct history_frame *f = i < h->list.n ? &h->list.v[i] : NULL;
+	const struct history_frame *f = i < h->list.n ? &h->list.v[i] : NULL;
 
-	if (f && (f->column != column || f->which != which))
-		column_take(h, f, which, column);
-	if (!f || f->column != column || f->which != which || !f->n_values)
+	if (f && !column_is(f, which, column))
+		column_read(h, i, which, column);
+	if (!f || !column_is(f, which, column) || !f->n_values)
 		return NAN;
 	found = bsearch(&wanted, f->values, f->n_values, sizeof(wanted), value_compare);
 	return found ? (double)found->value : NAN;

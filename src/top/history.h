@@ -37,8 +37,11 @@ struct history {
 int history_add(struct history *h, const void *packed, size_t n, const struct scene *s);
 /* What a line of a table is told by: its pid; of control groups and users the hash of the name. */
 u32 history_key(const struct table *t, size_t row);
+/* The values of frame i become those of the column; nothing, where it is not what `s` shows. */
+void history_column(
+	struct history *h, size_t i, const struct scene *s, enum top_table which, size_t column);
 /* A number of such a line in frame i; NAN: not known. The values of the frame become those of the
- * column. */
+ * column, for which it is opened. */
 double history_value(struct history *h, size_t i, enum top_table which, u32 key, size_t column);
 /* A cell as a number; NAN: it is none. */
 double history_number(const struct cell *c);

@@ -64,40 +64,16 @@ void ui_say(struct ui *ui, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void finding_take(struct ui *ui, const struct finding *f)
-{
-	arena_free(&ui->finding_texts);
-	ui->finding_texts = (struct arena){};
-	ui->finding = finding_copy(&ui->finding_texts, f);
-	ui->finding_ns = ui->scene.end_ns;
-	ui->finding_wall_ns = ui->scene.wall_ns;
-}
-
-/* What the interval says of the finding that is looked at: that of the same rule and process, where
- * there are several the one of the same words. None: the last one stays, somebody is reading it. */
-static void finding_follow(struct ui *ui)
-{
-	const struct finding *same = NULL;
-
-	vec_each (f, &ui->scene.findings) {
-		if (strcmp(f->rule, ui->finding.rule) != 0 || f->tgid != ui->finding.tgid)
-			continue;
-		if (!same || !strcmp(f->title, ui->finding.title))
-			same = f;
-	}
-	if (same)
-		finding_take(ui, same);
-}
-
 static void scene_take(struct ui *ui, struct scene *s)
 {
-	if (ui->has_scene)
+	if (ui->has_scene) {
+		ui_findings_keep(ui, s);
 		scene_free(&ui->scene);
+	}
 	ui->scene = *s;
 	ui->has_scene = true;
 	ui->findings.n = s->findings.n;
-	if (ui->mode == UI_FINDING)
-		finding_follow(ui);
+	ui_finding_follow(ui);
 	ui_order(ui);
 }
 
@@ -387,7 +363,7 @@ static void enter(struct ui *ui)
 		break;
 	case UI_FINDINGS:
 		if (ui->findings.at < ui->findings.n) {
-			finding_take(ui, &ui->scene.findings.v[ui->findings.at]);
+			ui_finding_take(ui, &ui->scene.findings.v[ui->findings.at]);
 			ui_mode_go(ui, UI_FINDING);
 		}
 		break;

@@ -152,6 +152,8 @@ void ui_order(struct ui *ui);
 void ui_list_move(struct ui_list *l, s64 by);
 void ui_list_fit(struct ui_list *l, int rows);
 void ui_list_draw(struct ui *ui, struct canvas *c, int y);
+/* A cell as the screen has it: large counts as 12.3 k, none of a rate or share as 0. */
+void ui_cell_add(struct str *out, const struct column *c, const struct cell *v);
 /* As "12:30:05"; "": not known. (ui_head.c) */
 void ui_clock(u64 wall_ns, char ret[16]);
 /* The head; returns the line below it. */
@@ -168,6 +170,12 @@ void ui_closer_escape(struct ui *ui);
 void ui_closer_prompt(const struct ui *ui, struct str *s);
 void ui_closer_fill(struct ui *ui);
 void ui_closer_list(struct ui *ui, int width);
+/* The finding that is looked at becomes this one of the scene. (ui_findings.c) */
+void ui_finding_take(struct ui *ui, const struct finding *f);
+/* … what the scene says of it; where it says nothing the last one stays: somebody is reading it. */
+void ui_finding_follow(struct ui *ui);
+/* The cursor goes to where its finding is in the next scene; where that has it not it stays. */
+void ui_findings_keep(struct ui *ui, const struct scene *next);
 /* Pages of text. (ui_pages.c) */
 void ui_line_add(struct ui *ui, enum style style, const char *text, size_t n, int indent);
 /* A text behind a word, wrapped. */

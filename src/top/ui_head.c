@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "render/render_cell.h"
 #include "top/ui.h"
 
 #define LABEL 6 /* columns of the word a line begins with */
@@ -23,13 +22,8 @@ static const struct cell *machine(const struct ui *ui, size_t column)
 /* A cell of the machine as text. */
 static const char *machine_text(const struct ui *ui, size_t column, struct str *s)
 {
-	const struct cell *v = machine(ui, column);
-
 	str_clear(s);
-	if (v->type == CELL_F64 && v->f == 0)
-		str_add(s, "0");
-	else
-		cell_add(s, &top_tables[TOP_MACHINE].cols[column], v, CELL_COMPACT);
+	ui_cell_add(s, &top_tables[TOP_MACHINE].cols[column], machine(ui, column));
 	return str_get(s);
 }
 

@@ -307,19 +307,11 @@ static void trend_text(
 	ui_spark(out, v, TREND_WIDTH);
 }
 
-static double cell_value(const struct cell *v)
-{
-	return v->type == CELL_U64   ? (double)v->u
-	       : v->type == CELL_S64 ? (double)v->s
-	       : v->type == CELL_F64 ? v->f
-				     : 0;
-}
-
 static enum style cell_style(const struct column *col, const struct cell *v)
 {
-	double n = cell_value(v);
+	double n = history_number(v);
 
-	if (v->type == CELL_EMPTY || (v->type != CELL_TEXT && n == 0))
+	if (v->type == CELL_EMPTY || n == 0)
 		return STYLE_DIM;
 	if (col->flags & COL_CHANGE)
 		return n >= GROWTH_WARN ? STYLE_WARN : STYLE_PLAIN;
@@ -344,33 +336,36 @@ static bool group_is_named(const char *path)
 }
 
 /* In the tree: the last part of the path, behind its depth. */
-static void group_text(const struct cell *v, bool tree, u64 level, struct str *out)
+static void group_text(const char *path, u64 level, struct str *out)
 {
 	_cleanup_str_ struct str name = {};
-	const char *last = strrchr(v->text, '/'), *text = last && last[1] ? last + 1 : v->text;
+	const char *last = strrchr(path, '/'), *text = last && last[1] ? last + 1 : path;
 
-	for (u64 i = 0; tree && i < MIN(level, 16ULL); i++)
+	for (u64 i = 0; i < MIN(level, 16ULL); i++)
 		str_add(out, "  ");
-	if (!tree)
-		text = v->text;
-	if ((!tree || group_is_named(v->text)) && cgroup_name_add(&name, v->text))
+	if (group_is_named(path) && cgroup_name_add(&name, path))
 		text = str_get(&name);
 	str_add_escaped(out, text);
+}
+
+void ui_cell_add(struct str *out, const struct column *c, const struct cell *v)
+{
+	if (v->type == CELL_F64 && v->f == 0)
+		str_add(out, "0");
+	else
+		cell_add(out, c, v, CELL_COMPACT | CELL_SHORT);
 }
 
 static void cell_text_add(
 	const struct ui_table *u, const struct table *t, size_t row, size_t column, struct str *out)
 {
 	const struct cell *v = table_cell(t, row, column), *level;
-	const struct column *col = &t->cols[column];
 
-	if (col->unit == UNIT_CGROUP && v->type == CELL_TEXT && t->n_cols == TOP_GROUP_COLUMNS) {
+	if (u->tree && t->cols[column].unit == UNIT_CGROUP && v->type == CELL_TEXT) {
 		level = table_cell(t, row, TOP_G_LEVEL);
-		group_text(v, u->tree, level->type == CELL_U64 ? level->u : 0, out);
-	} else if (v->type == CELL_F64 && v->f == 0) {
-		str_add(out, "0");
+		group_text(v->text, level->type == CELL_U64 ? level->u : 0, out);
 	} else {
-		cell_add(out, col, v, CELL_COMPACT | CELL_SHORT);
+		ui_cell_add(out, &t->cols[column], v);
 	}
 }
 
@@ -414,6 +409,8 @@ void ui_list_draw(struct ui *ui, struct canvas *c, int y)
 	head_draw(u, t, shown, n, c, y);
 	u->list.y = y + 1;
 	ui_list_fit(&u->list, c->rows - y - 2);
+	history_column(
+		&ui->history, ui->at, &ui->scene, ui_which(ui), trend_column(ui_which(ui), u));
 	for (int i = 0; i < u->list.rows; i++) {
 		size_t at = u->list.first + (size_t)i;
 

@@ -141,10 +141,7 @@ static void grid_fill(struct ui *ui, int width, const struct table *t, size_t ro
 			n = 0;
 		}
 		str_clear(&value);
-		if (v->type == CELL_F64 && v->f == 0)
-			str_add(&value, "0");
-		else
-			cell_add(&value, &t->cols[i], v, CELL_SHORT | CELL_COMPACT);
+		ui_cell_add(&value, &t->cols[i], v);
 		str_addf(&line, "%-8s %-10s", t->cols[i].title, str_get(&value));
 		ui_spark(&line, trends->v[i] + UI_TRENDS - bars, bars);
 		str_addc(&line, ' ');
@@ -356,8 +353,9 @@ static void help_fill(struct ui *ui, int width)
 		"F10, q   end",
 		"",
 		"RSS, ANON, FILE, SHMEM   resident memory by its kind: /proc/PID/status",
-		"GROWTH/s   what it grew by a second; TREND: the column it is sorted by, over the "
-		"last eight intervals; Enter has one for each number",
+		"GROWTH/s   what it grew by a second",
+		"TREND   the column that is sorted by over the last eight intervals; RSS or USAGE "
+		"where that is text, PID or LEVEL, and in the tree",
 		"MINOR/s, MAJOR/s, FAULT%   page faults, and the time spent in them",
 		"STALL%   time that allocations waited for reclaim or compaction",
 		"OOM   the process with the highest is killed first",

@@ -42,35 +42,50 @@ static void trends_clear(struct ui_trends *t, u32 pid)
 			t->v[c][i] = NAN;
 }
 
-/* Each of them is opened, where somebody began to look or went to another time. */
-static void trends_read(struct ui_trends *t, const struct ui *ui, u32 pid)
+/* … in that so many frames before the one that is shown, which is opened. */
+static void frame_take(struct ui_trends *t, const struct ui *ui, size_t ago)
 {
-	trends_clear(t, pid);
-	for (size_t ago = MIN(ui->at, UI_TRENDS - 1UL); ago > 0; ago--) {
-		const struct history_frame *f = &ui->history.list.v[ui->at - ago];
-		struct scene s;
+	const struct history_frame *f = ago <= ui->at ? &ui->history.list.v[ui->at - ago] : NULL;
+	struct scene s;
 
-		if (frame_open(f->packed, f->n, &s))
-			continue;
-		interval_take(t, UI_TRENDS - 1 - ago, &s);
-		scene_free(&s);
+	if (!f || frame_open(f->packed, f->n, &s))
+		return;
+	interval_take(t, UI_TRENDS - 1 - ago, &s);
+	scene_free(&s);
+}
+
+/* One interval on, or one back: what is new is not known yet. */
+static void trends_shift(struct ui_trends *t, bool on)
+{
+	for (size_t c = 0; c < TOP_PROCESS_COLUMNS; c++) {
+		double *v = t->v[c];
+
+		memmove(v + !on, v + on, (UI_TRENDS - 1) * sizeof(*v));
+		v[on ? UI_TRENDS - 1 : 0] = NAN;
 	}
+}
+
+/* Do they end with frame i? */
+static bool trends_end(const struct ui_trends *t, const struct history *h, size_t i)
+{
+	return t->end_ns && i < h->list.n && h->list.v[i].end_ns == t->end_ns;
 }
 
 const struct ui_trends *ui_trends(struct ui *ui, u32 pid)
 {
 	struct ui_trends *t = &ui->trends;
-	u64 before = ui->at ? ui->history.list.v[ui->at - 1].end_ns : 0;
 
 	if (t->pid == pid && t->end_ns == ui->scene.end_ns)
 		return t;
-	if (t->pid == pid && before && t->end_ns == before) {
-		for (size_t c = 0; c < TOP_PROCESS_COLUMNS; c++) {
-			memmove(t->v[c], t->v[c] + 1, (UI_TRENDS - 1) * sizeof(t->v[c][0]));
-			t->v[c][UI_TRENDS - 1] = NAN;
-		}
-	} else {
-		trends_read(t, ui, pid);
+	if (t->pid == pid && trends_end(t, &ui->history, ui->at - 1)) {
+		trends_shift(t, true);
+	} else if (t->pid == pid && trends_end(t, &ui->history, ui->at + 1)) {
+		trends_shift(t, false);
+		frame_take(t, ui, UI_TRENDS - 1);
+	} else { /* somebody began to look, or went far */
+		trends_clear(t, pid);
+		for (size_t ago = UI_TRENDS - 1; ago > 0; ago--)
+			frame_take(t, ui, ago);
 	}
 	interval_take(t, UI_TRENDS - 1, &ui->scene);
 	t->end_ns = ui->scene.end_ns;

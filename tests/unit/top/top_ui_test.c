@@ -99,7 +99,7 @@ static void frame_make(struct str *out, u32 n)
 	process_add(t, 900, "gamma", 20 * MIB, "/b");
 	t = table_add(&r, TOP_GROUPS);
 	group_add(t, "/b", 20 * MIB, 1);
-	group_add(t, "/a.slice/one.service", 10 * MIB, 2);
+	group_add(t, "/a.slice/one.service", (10 + n) * MIB, 2);
 	group_add(t, "/a.slice", 40 * MIB, 1);
 	group_add(t, "/", 60 * MIB, 0);
 	t = table_add(&r, TOP_USERS);
@@ -241,6 +241,202 @@ static void test_finding_stays(void **state)
 	frame_put(&w, 5); /* the same again */
 	assert_true(shows(&w, "it is so"));
 	assert_false(shows(&w, "This interval does not have it"));
+	watch_end(&w);
+}
+
+/* … also while help covers it. */
+static void test_finding_is_followed_behind_help(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 2, 40, 90);
+	ui_key(&w.ui, 'f');
+	ui_key(&w.ui, UI_KEY_ENTER);
+	ui_key(&w.ui, '?');
+	frame_put(&w, 5);
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	assert_true(shows(&w, "it is so"));
+	assert_false(shows(&w, "This interval does not have it"));
+	watch_end(&w);
+}
+
+#define ABSENT "This interval does not have it"
+
+static struct finding finding_of(const char *rule, u64 cgroup, u32 tgid, const char *title)
+{
+	return (struct finding){.level = LEVEL_WARNING,
+		.rule = rule,
+		.cgroup = cgroup,
+		.tgid = tgid,
+		.title = title,
+		.why = title};
+}
+
+/* An interval with nothing but these findings. */
+static void findings_put(struct watched *w, u32 n, const struct finding *f, size_t n_findings)
+{
+	_cleanup_str_ struct str packed = {};
+	struct stream s;
+	struct report r;
+
+	assert_int_equal(stream_init(&s), 0);
+	s.first_ns = (1 + n) * SEC;
+	s.last_ns = (2 + n) * SEC;
+	report_init(&r, "top", &s);
+	for (size_t i = 0; i < n_findings; i++)
+		assert_int_equal(vec_push(&r.findings, f[i]), 0);
+	assert_int_equal(frame_pack(&r, &packed), 0);
+	assert_int_equal(ui_frame(&w->ui, packed.buf, packed.len), 0);
+	report_destroy(&r);
+	stream_destroy(&s);
+}
+
+#define PUT(w, n, ...)                                      \
+	findings_put(w, n, (struct finding[]){__VA_ARGS__}, \
+		sizeof((struct finding[]){__VA_ARGS__}) / sizeof(struct finding))
+
+/* A finding about a group stays that of the group, whoever is the biggest in it, whatever the
+ * numbers, and whichever other groups have one of the same rule. */
+static void test_finding_of_a_group(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 0, 40, 90);
+	PUT(&w, 0, finding_of("cgroup-limit", 11, 7, "cgroup /a hits its memory limit of 3 MiB"),
+		finding_of(
+			"cgroup-limit", 12, 7, "cgroup /a/b hits its memory limit of 2 MiB: 50 %"));
+	ui_key(&w.ui, 'f');
+	ui_key(&w.ui, UI_KEY_DOWN);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_true(shows(&w, "  why        cgroup /a/b hits"));
+	PUT(&w, 1, finding_of("cgroup-limit", 11, 7, "cgroup /a hits its memory limit of 3 MiB"),
+		finding_of(
+			"cgroup-limit", 12, 7, "cgroup /a/b hits its memory limit of 2 MiB: 60 %"));
+	assert_true(shows(&w, "  why        cgroup /a/b hits its memory limit of 2 MiB: 60 %"));
+	PUT(&w, 2,
+		finding_of("cgroup-limit", 12, 8, "cgroup /a/b is near its memory limit of 2 MiB"),
+		finding_of("cgroup-limit", 11, 7, "cgroup /a hits its memory limit of 3 MiB"));
+	assert_true(shows(&w, "  why        cgroup /a/b is near"));
+	assert_false(shows(&w, ABSENT));
+	PUT(&w, 3, finding_of("cgroup-limit", 11, 8, "cgroup /a hits its memory limit of 3 MiB"));
+	assert_true(shows(&w, "  why        cgroup /a/b is near"));
+	assert_true(shows(&w, ABSENT));
+	PUT(&w, 4, finding_of("cgroup-limit", 12, 0, "cgroup /a/b hits its memory limit of 2 MiB"));
+	assert_true(shows(&w, "  why        cgroup /a/b hits"));
+	assert_false(shows(&w, ABSENT));
+	watch_end(&w);
+}
+
+/* One of a process in a group is not that of another process there. */
+static void test_finding_of_a_process_in_a_group(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 0, 40, 90);
+	PUT(&w, 0, finding_of("major-faults", 11, 8, "db 5 (pid 8) waited 3.00 ms for page reads"),
+		finding_of("major-faults", 11, 7, "db (pid 7) waited 2.00 ms for page reads"));
+	ui_key(&w.ui, 'f');
+	ui_key(&w.ui, UI_KEY_DOWN);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	PUT(&w, 1, finding_of("major-faults", 11, 8, "db (pid 8) waited 4.00 ms for page reads"));
+	assert_true(shows(&w, "  why        db (pid 7)"));
+	assert_true(shows(&w, ABSENT));
+	PUT(&w, 2, finding_of("major-faults", 11, 8, "db (pid 8) waited 4.00 ms for page reads"),
+		finding_of("major-faults", 11, 7, "db (pid 7) waited 5.00 ms for page reads"));
+	assert_true(shows(&w, "  why        db (pid 7) waited 5.00 ms"));
+	assert_false(shows(&w, ABSENT));
+	watch_end(&w);
+}
+
+/* Of neither a process nor a group: the words before the first number tell. */
+static void test_finding_of_the_machine(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 0, 40, 90);
+	PUT(&w, 0, finding_of("tmpfs-files", 0, 0, "Files in /a1 (tmpfs) hold 3 MiB of memory"),
+		finding_of("tmpfs-files", 0, 0, "Files in /a2 (tmpfs) hold 2 MiB of memory"));
+	ui_key(&w.ui, 'f');
+	ui_key(&w.ui, UI_KEY_DOWN);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	PUT(&w, 1, finding_of("tmpfs-files", 0, 0, "Files in /a1 (tmpfs) hold 2 MiB of memory"));
+	assert_true(shows(&w, "  why        Files in /a2"));
+	assert_true(shows(&w, ABSENT));
+	PUT(&w, 2, finding_of("tmpfs-files", 0, 0, "Files in /a1 (tmpfs) hold 5 MiB of memory"),
+		finding_of("tmpfs-files", 0, 0, "Files in /a2 (tmpfs) hold 4 MiB, and grow"));
+	assert_true(shows(&w, "  why        Files in /a2 (tmpfs) hold 4 MiB, and grow"));
+	assert_false(shows(&w, ABSENT));
+	watch_end(&w);
+}
+
+/* The cursor stays on its finding while others come and go; a list that is not looked at has it on
+ * the worst. */
+static void test_cursor_of_findings(void **state)
+{
+	const struct finding a = finding_of("one", 0, 0, "first"),
+			     b = finding_of("two", 0, 5, "second"),
+			     c = finding_of("two", 0, 6, "third");
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 0, 40, 90);
+	PUT(&w, 0, b);
+	PUT(&w, 1, a, b);
+	ui_key(&w.ui, 'f');
+	assert_int_equal(w.ui.findings.at, 0);
+	PUT(&w, 2, c, a, b);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_true(shows(&w, "  why        first"));
+	PUT(&w, 3, b, c, a);
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	assert_int_equal(w.ui.findings.at, 2);
+	ui_key(&w.ui, UI_KEY_UP);
+	PUT(&w, 4, c);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_true(shows(&w, "  why        third"));
+	watch_end(&w);
+}
+
+/* What is shown was opened already: its numbers are of that, not of its packed frame. */
+static void test_trend_of_what_is_open(void **state)
+{
+	struct history_frame *last;
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 8, 24, 100);
+	last = &w.ui.history.list.v[7];
+	memset(last->packed, 0, last->n);
+	ui_key(&w.ui, 't');
+	assert_true(shows(&w, "    one.service "));
+	assert_true(shows(&w, " ▁▂▃▄▅▆▇█"));
+	watch_end(&w);
+}
+
+/* A step back, or one on, opens no frame that it has the numbers of. */
+static void test_trends_of_a_step(void **state)
+{
+	struct ui_trends was;
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, true, 20, 24, 100);
+	ui_key(&w.ui, 'J');
+	was = *ui_trends(&w.ui, 7);
+	for (size_t i = 4; i < 18; i++)
+		memset(w.ui.history.list.v[i].packed, 0, w.ui.history.list.v[i].n);
+	ui_key(&w.ui, '[');
+	assert_int_equal(w.ui.at, 18);
+	for (size_t i = 1; i < UI_TRENDS; i++)
+		assert_true(ui_trends(&w.ui, 7)->v[TOP_RSS][i] == was.v[TOP_RSS][i - 1]);
+	assert_true(ui_trends(&w.ui, 7)->v[TOP_RSS][0] == 13 * (double)MIB);
+	ui_key(&w.ui, ']');
+	for (size_t i = 1; i < UI_TRENDS; i++)
+		assert_true(ui_trends(&w.ui, 7)->v[TOP_RSS][i] == was.v[TOP_RSS][i]);
 	watch_end(&w);
 }
 
@@ -716,6 +912,13 @@ int main(void)
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_trends_of_a_process),
 		cmocka_unit_test(test_finding_stays),
+		cmocka_unit_test(test_finding_is_followed_behind_help),
+		cmocka_unit_test(test_finding_of_a_group),
+		cmocka_unit_test(test_finding_of_a_process_in_a_group),
+		cmocka_unit_test(test_finding_of_the_machine),
+		cmocka_unit_test(test_cursor_of_findings),
+		cmocka_unit_test(test_trend_of_what_is_open),
+		cmocka_unit_test(test_trends_of_a_step),
 		cmocka_unit_test(test_containers_in_the_tree),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_users),
