@@ -125,6 +125,7 @@ int parse_size(const char *text, u64 *ret_bytes)
 		{"GiB", 0x1p30},
 		{"g", 0x1p30},
 		{"T", 0x1p40},
+		{"t", 0x1p40},
 		{"TiB", 0x1p40},
 	};
 

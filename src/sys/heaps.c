@@ -12,8 +12,8 @@ bool heap_tcmalloc_find(const u64 *words, size_t n, struct heap_tcmalloc *ret)
 		const u64 *w = words + i;
 
 		/* scavenges, commits, commits' bytes, decommits, decommits' bytes, reserves */
-		if (!w[0] || w[0] % PAGE || w[0] != w[10] || w[2] + w[3] != w[0] || !w[5] ||
-			w[1] > w[3] || w[3] != w[6] - w[8] || !w[9] || w[9] > w[0] / PAGE)
+		if (!w[0] || w[0] % PAGE || w[0] != w[10] || w[2] + w[3] != w[0] || w[3] > w[0] ||
+			!w[5] || w[1] > w[3] || w[3] != w[6] - w[8] || !w[9] || w[9] > w[0] / PAGE)
 			continue;
 		*ret = (struct heap_tcmalloc){w[0], w[1], w[2], w[3]};
 		return true;
@@ -29,10 +29,10 @@ static bool go_is_sound(const u64 *w, u64 mapped)
 	u64 ready = w[5] + w[1];
 
 	/* stacks are no heap, but are in its mappings */
-	return w[0] && w[0] % 8192 == 0 && w[1] % PAGE == 0 && w[2] % PAGE == 0 &&
-	       w[0] <= mapped && w[1] <= mapped && w[2] <= mapped &&
-	       w[0] + w[1] + w[2] <= mapped && w[3] > w[4] && w[3] - w[4] <= w[0] &&
-	       w[5] <= SPACE_MOST && ready >= mapped && ready <= mapped + mapped / 2 + GO_OTHERS;
+	return w[0] && w[0] % 8192 == 0 && w[1] % PAGE == 0 && w[2] % PAGE == 0 && w[0] <= mapped &&
+	       w[1] <= mapped && w[2] <= mapped && w[0] + w[1] + w[2] <= mapped && w[3] > w[4] &&
+	       w[3] - w[4] <= w[0] && w[5] <= SPACE_MOST && ready >= mapped &&
+	       ready <= mapped + mapped / 2 + GO_OTHERS;
 }
 
 bool heap_go_find(const u64 *words, size_t n, u64 mapped_bytes, struct heap_go *ret)

@@ -9,8 +9,8 @@
 #include "sys/hsperf.h"
 
 #define COUNTERS_MOST (16ULL << 20) /* of hsperfdata */
-#define ARENAS_MOST 8192	    /* that may be arenas of jemalloc */
-#define TRIES 3 /* what is read changes meanwhile */
+#define ARENAS_MOST 8192            /* that may be arenas of jemalloc */
+#define TRIES 3                     /* what is read changes meanwhile */
 #define PAGE 4096ULL
 #define POINTERS_MOST 65536
 #define ALIGNED(v, to) (((v) + (to)-1) & ~((to)-1))
@@ -19,11 +19,24 @@
 
 typedef VEC(u64) u64_list;
 
+/* For a structure in the data of a library, or of the program that it is linked into. */
+struct search {
+	enum managed_by by;
+	outside_take *take;
+	const char *path; /* NULL: it is not looked for */
+	int rc;           /* 1: found */
+	bool begun;
+};
+
+#define SEARCHES 3
+
 struct look {
 	struct outside *o;
 	const struct maps *maps;
 	struct managed *ret;
 	struct heap_go go; /* the best so far */
+	struct search *searches;
+	const char *path; /* that is gone through */
 };
 
 static const char *const names[MANAGED_BY] = {
@@ -132,15 +145,17 @@ static int java_read(struct look *l)
 	return 0;
 }
 
-/* Memory of the process alone that it may write to. */
-static u64 own_bytes(const struct maps *maps)
+/* Can there be so much of what the process alone has, with these rights at least? It may have grown
+ * since its mappings were read. */
+static bool has_room(const struct maps *maps, u8 rights, u64 reserved)
 {
 	u64 bytes = 0;
 
 	vec_each (m, &maps->list)
-		if (mapping_is_plain(m) || m->kind == MAPPING_HEAP)
+		if ((!m->shared && !m->path[0] && (m->prot & rights) == rights) ||
+			m->kind == MAPPING_HEAP)
 			bytes += m->end - m->start;
-	return bytes;
+	return reserved / 2 <= bytes;
 }
 
 static int tcmalloc_take(void *arg, const u64 *words, size_t n, u64 address)
@@ -151,8 +166,7 @@ static int tcmalloc_take(void *arg, const u64 *words, size_t n, u64 address)
 	int rc;
 
 	(void)address;
-	/* it may have grown since the mappings were read */
-	if (!heap_tcmalloc_find(words, n, &h) || h.system_bytes / 2 > own_bytes(l->maps))
+	if (!heap_tcmalloc_find(words, n, &h) || !has_room(l->maps, MAPPING_WRITE, h.system_bytes))
 		return 0;
 	part_set(&p, MANAGED_RESERVED, h.system_bytes);
 	part_set(&p, MANAGED_COMMITTED, h.committed_bytes);
@@ -181,14 +195,13 @@ static int go_take(void *arg, const u64 *words, size_t n, u64 address)
 	return 0;
 }
 
-static int go_read(struct look *l, const char *program)
+static int go_add(struct look *l)
 {
 	struct managed_part p = part_of(MANAGED_GO, "heap");
-	int rc = outside_data(l->o, l->maps, program, go_take, l);
 	const struct heap_go *h = &l->go;
 
-	if (rc || !h->used_bytes)
-		return rc;
+	if (!h->used_bytes)
+		return 0;
 	part_set(&p, MANAGED_RESERVED, h->used_bytes + h->free_bytes + h->released_bytes);
 	part_set(&p, MANAGED_COMMITTED, h->used_bytes + h->free_bytes);
 	part_set(&p, MANAGED_USED, h->live_bytes);
@@ -214,8 +227,10 @@ static int jemalloc_arena(struct look *l, u64 address, struct managed_part *p)
 			a.active_bytes + a.dirty_bytes + a.muzzy_bytes + a.retained_bytes;
 		p->bytes[MANAGED_USED] += a.used_bytes;
 		p->bytes[MANAGED_KEPT] += a.dirty_bytes + a.muzzy_bytes;
+		/* of several arenas: that of all */
+		p->decay_ms =
+			!p->known || p->decay_ms == a.decay_ms ? a.decay_ms : HEAP_JEMALLOC_UNKNOWN;
 		p->known = (1U << MANAGED_N) - 1;
-		p->decay_ms = a.decay_ms;
 		return 1;
 	}
 	return 0;
@@ -279,8 +294,9 @@ static int jemalloc_take(void *arg, const u64 *words, size_t n, u64 address)
 
 	(void)address;
 	vec_free(&at);
-	if (arenas <= 0)
-		return arenas;
+	/* address space that it keeps may have no rights */
+	if (arenas <= 0 || !has_room(l->maps, 0, p.bytes[MANAGED_RESERVED]))
+		return MIN(arenas, 0);
 	snprintf(p.name, sizeof(p.name), "%d arena%s", arenas, arenas == 1 ? "" : "s");
 	rc = vec_push(&l->ret->list, p);
 	return rc ? rc : 1;
@@ -372,7 +388,7 @@ static int v8_read(struct look *l)
 
 struct python {
 	struct managed_part p;
-	u64 pools, arenas, arena_bytes;
+	u64 pools, arenas, arena_bytes, mapped_bytes;
 	u32 before; /* arena of the pool before, plus one */
 };
 
@@ -414,11 +430,13 @@ static int python_read(struct look *l)
 	struct python y = {.p = part_of(MANAGED_PYTHON, "arenas")};
 
 	vec_each (m, &l->maps->list)
-		if (mapping_is_plain(m) && m->end - m->start >= 256ULL << 10)
+		if (mapping_is_plain(m) && m->end - m->start >= 256ULL << 10) {
+			y.mapped_bytes += m->end - m->start;
 			pools_read(l, m, &y);
+		}
 	if (!y.pools)
 		return 0;
-	part_set(&y.p, MANAGED_COMMITTED, y.arenas * y.arena_bytes);
+	part_set(&y.p, MANAGED_COMMITTED, MIN(y.arenas * y.arena_bytes, y.mapped_bytes));
 	y.p.known |= 1U << MANAGED_USED | 1U << MANAGED_KEPT;
 	return vec_push(&l->ret->list, y.p);
 }
@@ -431,27 +449,20 @@ u32 managed_by_file(const char *path)
 	} files[] = {{"libjvm", ".", MANAGED_JAVA}, {"python", ".-", MANAGED_PYTHON},
 		{"libpython", ".-", MANAGED_PYTHON}, {"node", "", MANAGED_NODE},
 		{"libnode", ".-", MANAGED_NODE}, {"libjemalloc", ".-", MANAGED_JEMALLOC},
-		{"libtcmalloc", ".-_", MANAGED_TCMALLOC},
-		{"libmimalloc", ".-", MANAGED_MIMALLOC}};
+		{"libtcmalloc", ".-_", MANAGED_TCMALLOC}, {"libmimalloc", ".-", MANAGED_MIMALLOC}};
 	const char *name = path_name(path);
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		const char *behind = name + strlen(files[i].begin);
+		const char *behind;
 
-		if (begins_with(name, files[i].begin) &&
-			(!*behind || (*behind >= '0' && *behind <= '9') ||
-				strchr(files[i].behind, *behind)))
+		if (!begins_with(name, files[i].begin))
+			continue;
+		behind = name + strlen(files[i].begin);
+		if (!*behind || (*behind >= '0' && *behind <= '9') ||
+			strchr(files[i].behind, *behind))
 			return files[i].by;
 	}
 	return MANAGED_BY;
-}
-
-static const char *program_of(const struct maps *maps)
-{
-	vec_each (m, &maps->list)
-		if (m->path[0] == '/')
-			return m->path;
-	return "";
 }
 
 /* Which runtimes and allocators its files are of; of the library, its path. */
@@ -465,41 +476,72 @@ static void files_look(const struct maps *maps, const char **ret)
 	}
 }
 
-/* Linked into the program it has its variables there. */
-static int allocator_read(
-	struct look *l, enum managed_by by, const char *library, outside_take *take)
+/* All that are looked for in this file and not found yet. */
+static int data_take(void *arg, const u64 *words, size_t n, u64 address)
 {
-	int rc = outside_data(l->o, l->maps, library ?: program_of(l->maps), take, l);
+	struct look *l = arg;
+	bool more = false;
 
-	l->ret->seen |= rc > 0 ? 1U << by : 0;
-	return rc;
+	for (u32 i = 0; i < SEARCHES; i++) {
+		struct search *s = &l->searches[i];
+
+		if (s->rc || !s->path || strcmp(s->path, l->path) != 0)
+			continue;
+		s->begun = true;
+		s->rc = s->take(l, words, n, address);
+		if (s->rc < 0)
+			return s->rc;
+		l->ret->seen |= s->rc ? 1U << s->by : 0;
+		more |= !s->rc;
+	}
+	return !more;
+}
+
+/* The data of a file is read once. */
+static int data_read(struct look *l)
+{
+	int rc = 0;
+
+	for (u32 i = 0; i < SEARCHES && rc >= 0; i++)
+		if (l->searches[i].path && !l->searches[i].begun) {
+			l->path = l->searches[i].path;
+			rc = outside_data(l->o, l->maps, l->path, data_take, l);
+		}
+	return MIN(rc, 0);
 }
 
 int managed_read(struct outside *o, const struct maps *maps, struct managed *ret)
 {
 	struct look l = {.o = o, .maps = maps, .ret = ret};
-	const char *paths[MANAGED_BY] = {};
+	const char *paths[MANAGED_BY] = {}, *program = maps_program(maps);
 	int rc;
 
 	ret->list.n = 0;
 	ret->seen = 0;
 	files_look(maps, paths);
 	if (go_mapped(&l))
-		paths[MANAGED_GO] = program_of(maps);
+		paths[MANAGED_GO] = program;
 	for (u32 i = 0; i < MANAGED_BY; i++)
 		ret->seen |= paths[i] ? 1U << i : 0;
+	l.searches = (struct search[SEARCHES]){
+		{.by = MANAGED_GO, .take = go_take, .path = paths[MANAGED_GO]},
+		{.by = MANAGED_JEMALLOC,
+			.take = jemalloc_take,
+			.path = paths[MANAGED_JEMALLOC] ?: program},
+		{.by = MANAGED_TCMALLOC,
+			.take = tcmalloc_take,
+			.path = paths[MANAGED_TCMALLOC] ?: program},
+	};
 	rc = java_read(&l);
-	if (!rc && paths[MANAGED_GO])
-		rc = go_read(&l, paths[MANAGED_GO]);
-	if (rc >= 0)
-		rc = allocator_read(&l, MANAGED_JEMALLOC, paths[MANAGED_JEMALLOC], jemalloc_take);
-	if (rc >= 0)
-		rc = allocator_read(&l, MANAGED_TCMALLOC, paths[MANAGED_TCMALLOC], tcmalloc_take);
-	if (rc >= 0 && paths[MANAGED_MIMALLOC])
+	if (!rc)
+		rc = data_read(&l);
+	if (!rc)
+		rc = go_add(&l);
+	if (!rc && paths[MANAGED_MIMALLOC])
 		rc = mimalloc_read(&l);
-	if (rc >= 0 && paths[MANAGED_NODE])
+	if (!rc && paths[MANAGED_NODE])
 		rc = v8_read(&l);
-	if (rc >= 0 && paths[MANAGED_PYTHON])
+	if (!rc && paths[MANAGED_PYTHON])
 		rc = python_read(&l);
-	return MIN(rc, 0);
+	return rc;
 }

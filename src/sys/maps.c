@@ -193,3 +193,11 @@ const struct mapping *maps_find(const struct maps *maps, u64 addr)
 		return NULL;
 	return &maps->list.v[lo - 1];
 }
+
+const char *maps_program(const struct maps *maps)
+{
+	vec_each (m, &maps->list)
+		if (m->path[0] == '/' && m->prot & MAPPING_EXEC)
+			return m->path;
+	return "";
+}

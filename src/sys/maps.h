@@ -62,6 +62,9 @@ int maps_read(int pid, struct maps *ret);
 /* The mapping that addr is in; NULL where there is none. Logarithmic. */
 const struct mapping *maps_find(const struct maps *maps, u64 addr);
 
+/* The program's file, as far as mappings show it: the first that is mapped to be run. "": none. */
+const char *maps_program(const struct maps *maps);
+
 /* The kind of a mapping by what the file shows of it. */
 enum mapping_kind mapping_classify(const char *path, bool shared);
 /* "anon", "heap", "stack", "file", "shmem", "hugetlb", "vdso". Never NULL. */

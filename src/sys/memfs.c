@@ -2,6 +2,7 @@
 #include "sys/memfs.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -30,7 +31,8 @@ int memfs_used(const char *point, struct memfs *ret)
 	struct stat st;
 	char path[PATH_MAX];
 
-	if (sys_path(path, "%s", point) || statfs(path, &fs) || stat(path, &st))
+	if (sys_path(path, "%s", point) || statfs(path, &fs) || stat(path, &st) ||
+		(fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC))
 		return -ENOENT;
 	ret->device = st.st_dev;
 	ret->used_bytes = fs.f_blocks ? (u64)(fs.f_blocks - fs.f_bfree) * (u64)fs.f_bsize : 0;

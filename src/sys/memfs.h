@@ -28,7 +28,8 @@ struct memfs_list {
 	bool refused; /* there are processes whose namespaces we may not see */
 };
 
-/* What is used in the file system mounted at this path below sys_root(), and which it is. */
+/* What is used in the file system at this path below sys_root(), and which it is. -ENOENT: none in
+ * memory is, or another one is mounted over it. */
 int memfs_used(const char *point, struct memfs *ret);
 /* Is a mount of this type one? ramfs is not: its pages are page cache. */
 bool memfs_is(const char *fstype);

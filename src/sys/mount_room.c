@@ -57,16 +57,18 @@ int mount_inodes_full(u32 pid, struct mount_room *ret)
 	_cleanup_mounts_ struct mounts mounts = {};
 	_cleanup_str_ struct str text = {};
 	char path[PATH_MAX];
-	struct statfs fs;
+	struct memfs fs;
 
 	if (sys_read(&text, "/proc/%u/mountinfo", pid) || mounts_parse(str_get(&text), &mounts))
 		return -ENOENT;
 	vec_each (m, &mounts.list) {
-		if (!memfs_is(m->fstype) || sys_path(path, "/proc/%u/root%s", pid, m->point) ||
-			statfs(path, &fs) || !fs.f_files || fs.f_ffree)
+		int n = snprintf(path, sizeof(path), "/proc/%u/root%s", pid, m->point);
+
+		if (!memfs_is(m->fstype) || n < 0 || (size_t)n >= sizeof(path) ||
+			memfs_used(path, &fs) || !fs.most_inodes || fs.inodes < fs.most_inodes)
 			continue;
 		snprintf(ret->point, sizeof(ret->point), "%s", m->point);
-		ret->inodes = fs.f_files;
+		ret->inodes = fs.most_inodes;
 		return 0;
 	}
 	return -ENOENT;

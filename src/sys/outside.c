@@ -11,7 +11,7 @@
 #include "sys/pagemap.h"
 
 #define PAGE 4096ULL
-#define STATES_MOST 4096
+#define STATES_MOST 4096 /* asked for at once */
 #define CALL_BYTES 1024ULL
 #define DATA_MOST (16ULL << 20)
 
@@ -68,7 +68,7 @@ bool outside_run(struct outside *o, struct outside_runs *r, u64 *ret_start, u64 
 {
 	for (; r->at < r->end; r->at += PAGE) {
 		if (r->at >= r->until) {
-			u64 n = MIN((r->end - r->at) / PAGE, (u64)STATES_MOST);
+			u64 n = MIN((r->end - r->at) / PAGE, (u64)ARRAY_SIZE(r->states));
 
 			if (!n || !states_read(o, r->at, n, r->states))
 				return false;
@@ -120,17 +120,19 @@ int outside_data(
 	u64 left = DATA_MOST;
 	int rc = 0;
 
+	if (!path[0])
+		return 0;
 	vec_each (m, &maps->list) {
 		bool own = !strcmp(m->path, path) ||
 			   (before && mapping_is_plain(m) && m->start == before->end);
-		u64 bytes = m->end - m->start;
+		u64 bytes = MIN(m->end - m->start, left);
 		_cleanup_free_ u64 *words = NULL;
 
 		before = own ? m : NULL;
-		if (rc || !own || !(m->prot & MAPPING_WRITE) || m->shared || bytes > left)
+		if (rc || !own || !(m->prot & MAPPING_WRITE) || m->shared || !bytes)
 			continue;
 		left -= bytes;
-		words = outside_words(o, m->start, m->end);
+		words = outside_words(o, m->start, m->start + bytes);
 		rc = words ? take(arg, words, bytes / sizeof(u64), m->start) : -ENOMEM;
 	}
 	return rc;

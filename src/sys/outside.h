@@ -39,8 +39,8 @@ struct outside_runs {
 bool outside_run(struct outside *o, struct outside_runs *r, u64 *ret_start, u64 *ret_bytes);
 
 /* The variables of a program or library, its mappings one by one: the writable ones of the file,
- * and what follows them without a file. At most 16 MiB are looked through. Calls back until that
- * returns something else than 0, and returns that, or -ENOMEM. */
+ * and what follows them without a file; of all these the first 16 MiB. path "": none. Calls back
+ * until that returns something else than 0, and returns that, or -ENOMEM. */
 typedef int outside_take(void *arg, const u64 *words, size_t n, u64 address);
 int outside_data(struct outside *o, const struct maps *maps, const char *path, outside_take *take,
 	void *arg);

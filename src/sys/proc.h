@@ -161,9 +161,9 @@ bool proc_runs_program(const char *comm);
  * a name.
  */
 bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out);
-/* What a command line allows the heap of Java or V8; buf: the n bytes of cmdline. 0: it does not
- * say. */
-u64 proc_heap_limit(const char *buf, size_t n);
+/* What the command line of Java or V8 allows its heap: its own options, not the program's. As
+ * above. 0: it does not say. */
+u64 proc_heap_limit(const char *comm, const char *buf, size_t n);
 /* That, else its name. out is cleared first. -errno where the process is gone; out is empty then.
  */
 int proc_label_read(u32 pid, struct str *out);

@@ -30,13 +30,13 @@ static const char *other_allocator(const struct maps *maps)
 	return NULL;
 }
 
-/* libc, or the program where there is none: its first file. */
+/* libc, or the program where there is none. */
 static const char *file_of_arena(const struct maps *maps)
 {
 	vec_each (m, &maps->list)
 		if (is_libc(m->path))
 			return m->path;
-	return maps->list.n ? maps->list.v[0].path : "";
+	return maps_program(maps);
 }
 
 static int arena_take(void *arg, const u64 *words, size_t n, u64 address)

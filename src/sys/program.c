@@ -1,9 +1,8 @@
 /* What people know a process by: the script, class or module that an interpreter runs. See proc.h.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
+#include "base/units.h"
 #include "sys/proc.h"
 #include "sys/root.h"
 
@@ -42,11 +41,9 @@ static const struct interpreter interpreters[] = {
 static const struct interpreter *interpreter_of(const char *comm)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(interpreters); i++) {
-		const char *rest = comm + strlen(interpreters[i].name);
-
 		/* "python3.11", "lua5.4", "node-MainThread", "node", never "nodetool" */
-		if (!strncmp(comm, interpreters[i].name, strlen(interpreters[i].name)) &&
-			(!*rest || strchr("0123456789.-", *rest)))
+		if (begins_with(comm, interpreters[i].name) &&
+			strchr("0123456789.-", comm[strlen(interpreters[i].name)]))
 			return &interpreters[i];
 	}
 	return NULL;
@@ -75,75 +72,82 @@ static bool takes_word(const struct interpreter *it, const char *option)
 	return false;
 }
 
-bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out)
+/*
+ * Of a command line up to its end, the first word that is not for the interpreter: what is run,
+ * "-c" or "-e" where the program itself follows, or the end. *ret_option: which option named it, or
+ * NULL.
+ */
+static const char *run_find(
+	const struct interpreter *it, const char *word, const char *end, const char **ret_option)
 {
-	const struct interpreter *it = interpreter_of(comm);
-	const char *end = buf + n, *word = buf, *name;
-
-	if (!it || !n || buf[n - 1])
-		return false;
-	name = base_name(*word == '-' ? word + 1 : word);
+	*ret_option = NULL;
 	for (word += strlen(word) + 1; word < end; word += strlen(word) + 1) {
 		bool runs = it->runs && !strcmp(word, it->runs);
 
 		if (!strcmp(word, "-c") || !strcmp(word, "-e"))
-			return false; /* the program itself stands there */
+			break;
 		if (runs || takes_word(it, word)) {
 			const char *option = word;
 
 			word += strlen(word) + 1;
 			if (word >= end)
-				return false;
+				break;
 			if (!runs)
 				continue;
-			str_addf(out, "%.*s %s %.*s", WORD_MAX, name, option, WORD_MAX,
-				base_name(word));
-			return true;
+			*ret_option = option;
+			break;
 		}
-		if (*word == '-' || !*word)
-			continue;
-		str_addf(out, "%.*s %.*s", WORD_MAX, name, WORD_MAX, base_name(word));
-		return true;
+		if (*word != '-' && *word)
+			break;
 	}
-	return false;
+	return word;
 }
 
-/* "64m", of so many bytes each; 0: it is none. */
+bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out)
+{
+	const struct interpreter *it = interpreter_of(comm);
+	const char *end = buf + n, *word, *option, *name;
+
+	if (!it || !n || buf[n - 1])
+		return false;
+	name = base_name(*buf == '-' ? buf + 1 : buf);
+	word = run_find(it, buf, end, &option);
+	if (word >= end || (!option && *word == '-'))
+		return false;
+	str_addf(out, "%.*s %s%s%.*s", WORD_MAX, name, option ?: "", option ? " " : "", WORD_MAX,
+		base_name(word));
+	return true;
+}
+
+/* "64m"; where it has no unit, of so many bytes each. 0: it is none. */
 static u64 size_of(const char *text, u64 unit)
 {
-	char *end;
-	u64 n = strtoull(text, &end, 10);
+	size_t n = strlen(text);
+	u64 v;
 
-	switch (*end | 0x20) {
-	case 't':
-		n <<= 10; /* fallthrough */
-	case 'g':
-		n <<= 10; /* fallthrough */
-	case 'm':
-		n <<= 10; /* fallthrough */
-	case 'k':
-		return n << 10;
-	default:
-		return n * unit;
-	}
+	if (!n || parse_size(text, &v))
+		return 0;
+	return text[n - 1] > '9' ? v : __builtin_mul_overflow(v, unit, &v) ? 0 : v;
 }
 
-u64 proc_heap_limit(const char *buf, size_t n)
+u64 proc_heap_limit(const char *comm, const char *buf, size_t n)
 {
 	static const struct {
 		const char *option;
 		u64 unit;
 	} options[] = {{"-Xmx", 1}, {"-XX:MaxHeapSize=", 1}, {"--max-old-space-size=", 1 << 20},
 		{"--max_old_space_size=", 1 << 20}};
-	const char *end = buf + n;
+	const struct interpreter *it = interpreter_of(comm);
+	const char *end, *option;
 	u64 limit = 0;
 
-	if (!n || buf[n - 1])
+	if (!it || !n || buf[n - 1])
 		return 0;
+	end = run_find(it, buf, buf + n, &option);
 	/* The last one holds. */
 	for (const char *word = buf; word < end; word += strlen(word) + 1)
 		for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-			if (!strncmp(word, options[i].option, strlen(options[i].option)))
+			if (begins_with(word, options[i].option))
 				limit = size_of(word + strlen(options[i].option), options[i].unit);
 	return limit;
 }

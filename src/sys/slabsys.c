@@ -33,14 +33,15 @@ int slabsys_read(const char *cache, struct slabsys *ret)
 	rc = file_number(cache, "object_size", &s.object_size);
 	if (rc)
 		return rc;
-	file_number(cache, "aliases", &s.aliases);
 	slabsys_read_held(cache, &s);
 	file_number(cache, "reclaim_account", &s.reclaim_account);
 	*ret = s;
 	return 0;
 }
 
-void slabsys_read_held(const char *cache, struct slabsys *s)
+int slabsys_read_held(const char *cache, struct slabsys *s)
 {
+	s->cpu_slabs = 0;
 	file_number(cache, "cpu_slabs", &s->cpu_slabs);
+	return file_number(cache, "aliases", &s->aliases);
 }

@@ -16,7 +16,7 @@ struct slabsys {
 int slabsys_parse(const char *text, u64 *ret);
 /* -ENOENT: no such cache, or no such directory; -EACCES: not for us; -EINVAL: no cache's name. */
 int slabsys_read(const char *cache, struct slabsys *ret);
-/* Once that was read: the number that changes, cpu_slabs, again. */
-void slabsys_read_held(const char *cache, struct slabsys *s);
+/* Once that was read: the numbers that change, aliases and cpu_slabs, again. -errno: it is gone. */
+int slabsys_read_held(const char *cache, struct slabsys *s);
 
 #endif

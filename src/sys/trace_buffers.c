@@ -5,11 +5,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/str.h"
+#include "sys/root.h"
+#include "sys/scan.h"
 #include "sys/tracefs.h"
 
 #define INSTANCES_MAX 256
+#define TRACE_DIR "/sys/kernel/tracing"
 
 void trace_buffers_free(struct trace_buffers *t)
 {
@@ -18,45 +19,37 @@ void trace_buffers_free(struct trace_buffers *t)
 
 u64 trace_buffer_size_parse(const char *text)
 {
-	char *end;
-	u64 kb = strtoull(text, &end, 10);
+	struct scan s = scan_text(text);
+	u64 kb;
 
-	if (end == text || *text < '0' || *text > '9' || kb > UINT64_MAX >> 10)
+	if (*text == ' ' || !scan_u64(&s, &kb) || scan_lit(&s, "(") || kb > UINT64_MAX >> 10)
 		return 0;
 	return kb << 10;
 }
 
-static u64 size_read(const char *dir, const char *name, struct str *text)
+/* at: "" or "/instances/NAME" */
+static u64 size_read(const char *at, const char *name, struct str *text)
 {
-	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/%s", dir, name);
-
-	if (n < 0 || (size_t)n >= sizeof(path) || file_read(path, text))
-		return 0;
-	return trace_buffer_size_parse(str_get(text));
-}
-
-static bool is_on(const char *dir, struct str *text)
-{
-	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/tracing_on", dir);
-
-	return n > 0 && (size_t)n < sizeof(path) && !file_read(path, text) &&
-	       str_get(text)[0] == '1';
+	return sys_read(text, TRACE_DIR "%s/%s", at, name) ? 0
+							   : trace_buffer_size_parse(str_get(text));
 }
 
 static int buffer_add(struct trace_buffers *ret, const char *dir, const char *instance)
 {
 	_cleanup_str_ struct str text = {};
 	struct trace_buffer b = {};
+	char at[NAME_MAX + sizeof("/instances/")] = "";
+	int n;
 
-	b.bytes = size_read(dir, "buffer_total_size_kb", &text);
-	if (!b.bytes)
+	if (instance[0])
+		snprintf(at, sizeof(at), "/instances/%s", instance);
+	b.bytes = size_read(at, "buffer_total_size_kb", &text);
+	n = snprintf(b.directory, sizeof(b.directory), "%s%s", dir, at);
+	if (!b.bytes || n < 0 || (size_t)n >= sizeof(b.directory))
 		return 0;
-	b.cpu_bytes = size_read(dir, "buffer_size_kb", &text);
-	b.on = is_on(dir, &text);
+	b.cpu_bytes = size_read(at, "buffer_size_kb", &text);
+	b.on = !sys_read(&text, TRACE_DIR "%s/tracing_on", at) && str_get(&text)[0] == '1';
 	snprintf(b.instance, sizeof(b.instance), "%s", instance);
-	snprintf(b.directory, sizeof(b.directory), "%s", dir);
 	return vec_push(&ret->list, b);
 }
 
@@ -64,20 +57,12 @@ static int instances_add(struct trace_buffers *ret, const char *dir)
 {
 	char path[PATH_MAX];
 	const struct dirent *e;
+	DIR *d = sys_path(path, TRACE_DIR "/instances") ? NULL : opendir(path);
 	int rc = 0;
-	DIR *d;
 
-	if (snprintf(path, sizeof(path), "%s/instances", dir) >= (int)sizeof(path))
-		return 0;
-	d = opendir(path);
-	while (d && !rc && ret->list.n < INSTANCES_MAX && (e = readdir(d))) {
-		char instance[PATH_MAX];
-
-		if (e->d_name[0] == '.' || snprintf(instance, sizeof(instance), "%s/%s", path,
-						   e->d_name) >= (int)sizeof(instance))
-			continue;
-		rc = buffer_add(ret, instance, e->d_name);
-	}
+	while (d && !rc && ret->list.n < INSTANCES_MAX && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			rc = buffer_add(ret, dir, e->d_name);
 	if (d)
 		closedir(d);
 	return rc;

@@ -25,8 +25,8 @@ struct trace_buffers {
 #define _cleanup_trace_buffers_ _cleanup_(trace_buffers_free)
 
 void trace_buffers_free(struct trace_buffers *t);
-/* What buffer_total_size_kb or buffer_size_kb says: "1408", "7 (expanded: 1408)", "X" (they differ).
- * In bytes; 0: it cannot be told. */
+/* What buffer_total_size_kb or buffer_size_kb says: "1408". In bytes; 0: it has not been taken yet
+ * ("7 (expanded: 1408)"), or cannot be told ("X": the CPUs differ). */
 u64 trace_buffer_size_parse(const char *text);
 /* Replaces what ret held; nothing where tracefs cannot be had. -ENOMEM. */
 int trace_buffers_read(struct trace_buffers *ret);

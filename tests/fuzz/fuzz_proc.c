@@ -427,7 +427,8 @@ static void fuzz_heaps(const char *text, size_t n)
 	memset(words, 0, HEAP_V8_HEAD);
 	memcpy(words, text, n);
 	if (heap_tcmalloc_find(words, whole, &tc))
-		MUST(tc.committed_bytes >= tc.free_bytes && tc.system_bytes);
+		MUST(tc.committed_bytes >= tc.free_bytes && tc.system_bytes &&
+			tc.committed_bytes <= tc.system_bytes);
 	if (heap_go_find(words, whole, 1ULL << 36, &go))
 		MUST(go.used_bytes + go.released_bytes + go.free_bytes <= 1ULL << 36);
 	if (heap_python_pool(words, &py))

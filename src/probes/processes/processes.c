@@ -220,7 +220,7 @@ static void heap_limit_read(const struct sample *sm, struct process_entry *e, co
 		return;
 	e->flags |= ENTRY_HEAP;
 	if (proc_runs_program(comm) && !sys_read(text, "/proc/%u/cmdline", e->pid))
-		e->heap_limit_bytes = proc_heap_limit(str_get(text), text->len);
+		e->heap_limit_bytes = proc_heap_limit(comm, str_get(text), text->len);
 }
 
 /* same: what need not be read again; NULL: nothing. */

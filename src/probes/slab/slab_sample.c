@@ -28,7 +28,7 @@ struct first {
 	char name[SLAB_NAME_MAX];
 	u64 bytes, active;
 	struct slabsys more;
-	bool known; /* what `more` has, of which only one number changes */
+	bool known; /* what `more` has, of which some numbers change */
 };
 
 struct chosen {
@@ -110,10 +110,7 @@ static bool more_read(const char *name, struct first *f, struct slabsys *ret)
 {
 	if (!f)
 		return !slabsys_read(name, ret);
-	if (f->known)
-		slabsys_read_held(name, &f->more);
-	else
-		f->known = !slabsys_read(name, &f->more);
+	f->known = !(f->known ? slabsys_read_held(name, &f->more) : slabsys_read(name, &f->more));
 	*ret = f->more;
 	return f->known;
 }

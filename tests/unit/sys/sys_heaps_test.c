@@ -30,6 +30,11 @@ static void test_tcmalloc(void **unused)
 		assert_false(heap_tcmalloc_find(words, 32, &h));
 		words[7 + matters[i]] -= PAGE;
 	}
+	/* more committed than there is, and so much given back that the sum is right again */
+	words[7 + 3] = 95 * PAGE;
+	words[7 + 2] = 0 - 5 * PAGE;
+	words[7 + 8] = 0;
+	assert_false(heap_tcmalloc_find(words, 32, &h));
 }
 
 static void test_go(void **unused)
@@ -303,9 +308,9 @@ static void test_files(void **unused)
 		const char *path;
 		u32 by;
 	} files[] = {{"/usr/bin/node", MANAGED_NODE}, {"/opt/node20", MANAGED_NODE},
-		{"/usr/lib/libnode.so.108", MANAGED_NODE},
-		{"/usr/bin/node_exporter", MANAGED_BY}, {"/usr/bin/nodeinfo", MANAGED_BY},
-		{"/usr/bin/python3.11", MANAGED_PYTHON}, {"/usr/bin/python", MANAGED_PYTHON},
+		{"/usr/lib/libnode.so.108", MANAGED_NODE}, {"/usr/bin/node_exporter", MANAGED_BY},
+		{"/usr/bin/nodeinfo", MANAGED_BY}, {"/usr/bin/python3.11", MANAGED_PYTHON},
+		{"/usr/bin/python", MANAGED_PYTHON},
 		{"/usr/lib/libpython3.11.so.1.0", MANAGED_PYTHON},
 		{"/usr/bin/pythonista", MANAGED_BY}, {"/usr/lib/python_helper.so", MANAGED_BY},
 		{"/usr/lib/libjemalloc.so.2", MANAGED_JEMALLOC},

@@ -300,6 +300,27 @@ static void test_numa_captured(void **state)
 	sys_root_set("");
 }
 
+/* What lies below the program, as an archive of classes does, is not it. */
+static void test_program(void **state)
+{
+	_cleanup_maps_ struct maps maps = {};
+
+	(void)state;
+	assert_string_equal(maps_program(&maps), "");
+	assert_int_equal(maps_parse("1000-2000 rw-p 0 00:00 0 \n"
+				    "4000-5000 rwxp 0 00:00 0 \n",
+				 &maps),
+		0);
+	assert_string_equal(maps_program(&maps), "");
+	assert_int_equal(maps_parse("800000000-800001000 rw-p 0 08:01 5 /usr/lib/jvm/classes.jsa\n"
+				    "550000000000-550000001000 r--p 0 08:01 7 /usr/bin/java\n"
+				    "550000001000-550000002000 r-xp 0 08:01 7 /usr/bin/java\n"
+				    "7f0000000000-7f0000001000 r-xp 0 08:01 8 /usr/lib/libc.so.6\n",
+				 &maps),
+		0);
+	assert_string_equal(maps_program(&maps), "/usr/bin/java");
+}
+
 static void test_numa_live(void **state)
 {
 	_cleanup_numa_maps_ struct numa_maps numa = {};
@@ -333,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_nasty),
 		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_captured),
 		cmocka_unit_test(test_live),
 		cmocka_unit_test(test_numa_line),

@@ -1,12 +1,11 @@
-/* Tests of sys/mount_room.h: which mount a device is, in the text of mountinfo. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+/* Tests of sys/mount_room.h: which mount a device is, in the text of mountinfo; and of memfs.h,
+ * that what is mounted over a tmpfs is none. */
+#include "data/sys/fixture.h"
 
-#include <cmocka.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
+#include "sys/memfs.h"
 #include "sys/mount_room.h"
 
 static void test_find(void **state)
@@ -29,9 +28,27 @@ static void test_find(void **state)
 	assert_false(mount_point_find("", 24, point));
 }
 
+/* By its path statfs answers for what lies on top. */
+static void test_covered(void **state)
+{
+	struct memfs m = {};
+	struct statfs fs;
+
+	(void)state;
+	assert_int_equal(memfs_used("/proc", &m), -ENOENT);
+	assert_int_equal(memfs_used("/nowhere/at/all", &m), -ENOENT);
+	if (statfs("/dev/shm", &fs) || fs.f_type != TMPFS_MAGIC)
+		fixture_skip("there is no tmpfs at /dev/shm");
+	assert_int_equal(memfs_used("/dev/shm", &m), 0);
+	assert_int_equal(m.most_inodes, fs.f_files);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_find)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_covered),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sys/heaps.h"
 #include "sys/managed.h"
 #include "sys/process_heap.h"
 
@@ -13,15 +14,16 @@
 #define SEGMENT (32 * MIB)
 #define PLENTY (1ULL << 30)
 
-/* Of the mapping, at an address that is a multiple of a segment; a page before it is a library's. */
+/* Of the mapping, at an address that is a multiple of a segment; what is before it, but for a page,
+ * is a library's. */
 struct room {
-	u8 *whole, *at;
+	u8 *whole, *at, *library;
 	u64 bytes;
 	struct maps maps;
 	struct managed got;
 };
 
-static void room_make(struct room *r, const char *library, u64 bytes)
+static void room_make_beside(struct room *r, const char *library, u64 library_bytes, u64 bytes)
 {
 	char text[512];
 	u64 at;
@@ -30,14 +32,21 @@ static void room_make(struct room *r, const char *library, u64 bytes)
 	r->whole = mmap(NULL, bytes + 2 * SEGMENT, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_true(r->whole != MAP_FAILED);
-	assert_int_equal(madvise(r->whole, bytes + 2 * SEGMENT, MADV_NOHUGEPAGE), 0);
-	at = ((u64)r->whole + 2 * PAGE + SEGMENT - 1) & ~(SEGMENT - 1);
+	/* EINVAL: the kernel has no huge pages */
+	assert_true(!madvise(r->whole, bytes + 2 * SEGMENT, MADV_NOHUGEPAGE) || errno == EINVAL);
+	at = ((u64)r->whole + PAGE + library_bytes + SEGMENT - 1) & ~(SEGMENT - 1);
 	r->at = (u8 *)at;
+	r->library = r->at - PAGE - library_bytes;
 	snprintf(text, sizeof(text),
-		"%llx-%llx rw-p 0 08:01 7 /usr/lib/%s\n%llx-%llx rw-p 0 00:00 0 \n", at - 2 * PAGE,
-		at - PAGE, library, at, at + bytes);
-	r->at[-2 * (int)PAGE] = 1;
+		"%llx-%llx rw-p 0 08:01 7 /usr/lib/%s\n%llx-%llx rw-p 0 00:00 0 \n",
+		(u64)r->library, at - PAGE, library, at, at + bytes);
+	r->library[0] = 1;
 	assert_int_equal(maps_parse(text, &r->maps), 0);
+}
+
+static void room_make(struct room *r, const char *library, u64 bytes)
+{
+	room_make_beside(r, library, PAGE, bytes);
 }
 
 static void room_end(struct room *r)
@@ -47,20 +56,26 @@ static void room_end(struct room *r)
 	managed_free(&r->got);
 }
 
-/* The bytes that its parts have; returns whether it was cut. */
-static bool room_read(struct room *r, u64 left, u64 *ret_committed, u64 *ret_reserved)
+/* The bytes that its parts have; returns whether it was cut. *left: of what may be read. */
+static bool room_read_of(struct room *r, u64 *left, u64 *ret_committed, u64 *ret_reserved)
 {
 	_cleanup_outside_ struct outside o = {.pagemap = -1};
 
 	*ret_committed = *ret_reserved = 0;
-	assert_int_equal(outside_open(getpid(), &r->maps, left, &o), 0);
+	assert_int_equal(outside_open(getpid(), &r->maps, *left, &o), 0);
 	assert_int_equal(managed_read(&o, &r->maps, &r->got), 0);
 	vec_each (p, &r->got.list) {
 		*ret_committed += p->bytes[MANAGED_COMMITTED];
 		*ret_reserved += p->bytes[MANAGED_RESERVED];
 	}
 	assert_true(!o.cut || !o.left);
+	*left = o.left;
 	return o.cut;
+}
+
+static bool room_read(struct room *r, u64 left, u64 *ret_committed, u64 *ret_reserved)
+{
+	return room_read_of(r, &left, ret_committed, ret_reserved);
 }
 
 static void test_runs(void **unused)
@@ -170,23 +185,196 @@ static void test_chunks(void **unused)
 	room_end(&r);
 }
 
-/* Each search ends with what may be read, and the next one begins with nothing. */
+/* As heaps.c has them. */
+static void arena_put(u8 *at, u64 active_pages, u64 decay_ms)
+{
+	u64 *w = (u64 *)at;
+
+	memset(at, 0, HEAP_JEMALLOC_ARENA);
+	w[10656 / 8] = active_pages;
+	for (u64 i = 0; i < 3; i++)
+		w[(HEAP_JEMALLOC_DIRTY + i * 19440) / 8 + 1] = i + 1;
+	w[69440 / 8] = decay_ms;
+	w[69448 / 8] = decay_ms * 5000;
+}
+
+static void arenas_make(struct room *r)
+{
+	u64 *pointers = (u64 *)r->library;
+
+	for (u64 i = 0; i < 4; i++) {
+		pointers[300 + i] = (u64)r->at + i * 128 * 1024;
+		arena_put(r->at + i * 128 * 1024, 100, 10000);
+	}
+}
+
+static void page_heap_make(struct room *r)
+{
+	const u64 words[] = {90 * PAGE, 20 * PAGE, 30 * PAGE, 60 * PAGE, 1, 9, 95 * PAGE, 3,
+		35 * PAGE, 8, 90 * PAGE};
+
+	memset(r->library, 1, (u64)(r->at - PAGE - r->library));
+	memcpy(r->at - 2 * PAGE, words, sizeof(words));
+}
+
+static void segments_make(struct room *r)
+{
+	segment_put(r->at, SEGMENT);
+	segment_put(r->at + SEGMENT, SEGMENT);
+}
+
+static void chunks_make(struct room *r)
+{
+	for (u64 i = 0; i < 8; i++)
+		chunk_put(r->at + i * MIB / 4, MIB / 4);
+}
+
+/* Pools of blocks of 48 bytes, 64 to an arena. */
+static void pools_make(struct room *r)
+{
+	for (u64 i = 0; i < 512; i++) {
+		u64 pool[] = {7, PAGE, 0, 0, i / 64 | 2ULL << 32, 480 | (PAGE - 48) << 32};
+
+		memcpy(r->at + i * PAGE, pool, sizeof(pool));
+	}
+}
+
+/* Wherever what may be read ends, within a search, what was found until then is told, and what all
+ * may be read for comes out whole. */
 static void test_searches(void **unused)
 {
-	static const char *const libraries[] = {"libjemalloc.so.2", "libtcmalloc.so.4",
-		"libmimalloc.so.2", "libnode.so.108", "libpython3.11.so.1.0"};
+	static const struct {
+		const char *library;
+		void (*make)(struct room *r);
+		u64 committed; /* 0: what is resident of it */
+		bool parts;    /* of several structures */
+	} of[] = {
+		{"libjemalloc.so.2", arenas_make, 400 * PAGE, true},
+		{"libtcmalloc.so.4", page_heap_make, 60 * PAGE, false},
+		{"libmimalloc.so.2", segments_make, 0, true},
+		{"libnode.so.108", chunks_make, 2 * MIB, true},
+		{"libpython3.11.so.1.0", pools_make, 2 * MIB, true},
+	};
 
 	(void)unused;
-	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++) {
-		u64 committed, reserved;
+	for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+		u64 all, committed, before = 0, reserved, left = PLENTY, need;
+		u32 in_part = 0;
 		struct room r;
 
-		room_make(&r, libraries[i], 8 * MIB);
-		memset(r.at, 0, r.bytes);
-		assert_true(room_read(&r, 100, &committed, &reserved));
-		assert_int_equal(committed, 0);
+		room_make_beside(&r, of[i].library, MIB, 2 * SEGMENT);
+		of[i].make(&r);
+		assert_false(room_read_of(&r, &left, &all, &reserved));
+		assert_true(of[i].committed ? all == of[i].committed : all > 0);
+		need = PLENTY - left;
+		for (u64 may = 0; may < need; may += need / 50 + 1) {
+			assert_true(room_read(&r, may, &committed, &reserved));
+			assert_true(committed >= before && committed <= all);
+			before = committed;
+			in_part += committed && committed < all;
+		}
+		assert_true(!of[i].parts || in_part);
+		assert_false(room_read(&r, need, &committed, &reserved));
+		assert_int_equal(committed, all);
 		room_end(&r);
 	}
+}
+
+/* What arenas say is told of all together: a time that not all have is not known, and what is more
+ * than there is of memory without a file is none of jemalloc's. */
+static void test_arenas(void **unused)
+{
+	u64 committed, reserved;
+	struct room r;
+
+	(void)unused;
+	room_make(&r, "libjemalloc.so.2", 8 * MIB);
+	arenas_make(&r);
+	assert_false(room_read(&r, PLENTY, &committed, &reserved));
+	assert_int_equal(r.got.list.v[0].decay_ms, 10000);
+	arena_put(r.at + 128 * 1024, 100, 5000);
+	assert_false(room_read(&r, PLENTY, &committed, &reserved));
+	assert_int_equal(r.got.list.v[0].decay_ms, HEAP_JEMALLOC_UNKNOWN);
+	arena_put(r.at + 128 * 1024, 3000, 10000);
+	assert_false(room_read(&r, PLENTY, &committed, &reserved));
+	assert_int_equal(committed, 3300 * PAGE);
+	arena_put(r.at + 128 * 1024, 1 << 20, 10000);
+	assert_false(room_read(&r, PLENTY, &committed, &reserved));
+	assert_int_equal(committed, 0);
+	assert_int_equal(r.got.seen, 1U << MANAGED_JEMALLOC);
+	room_end(&r);
+}
+
+/* Each pool says that it is of another arena: together they have no more than there is. */
+static void test_pools(void **unused)
+{
+	u64 committed, reserved;
+	struct room r;
+
+	(void)unused;
+	room_make(&r, "libpython3.11.so.1.0", 4 * MIB);
+	pools_make(&r);
+	for (u64 i = 0; i < 512; i++)
+		((u32 *)(r.at + i * PAGE))[8] = (u32)i;
+	assert_false(room_read(&r, PLENTY, &committed, &reserved));
+	assert_int_equal(committed, 4 * MIB);
+	room_end(&r);
+}
+
+/* Of more variables than are looked through, the first ones are. Without a file there are none. */
+static void test_data(void **unused)
+{
+	_cleanup_outside_ struct outside o = {.pagemap = -1};
+	struct process_heap heap = {};
+	struct maps maps = {};
+	char text[64];
+	u64 committed, reserved;
+	struct room r;
+
+	(void)unused;
+	room_make_beside(&r, "libtcmalloc.so.4", 20 * MIB, MIB);
+	page_heap_make(&r);
+	assert_false(room_read(&r, PLENTY, &committed, &reserved));
+	assert_int_equal(committed, 0); /* it is behind these */
+	memcpy(r.library + MIB, r.at - 2 * PAGE, PAGE);
+	assert_false(room_read(&r, PLENTY, &committed, &reserved));
+	assert_int_equal(committed, 60 * PAGE);
+	room_end(&r);
+
+	room_make(&r, "libc.so.6", MIB);
+	snprintf(text, sizeof(text), "%llx-%llx rw-p 0 00:00 0 \n", (u64)r.at, (u64)r.at + MIB);
+	assert_int_equal(maps_parse(text, &maps), 0);
+	assert_int_equal(outside_open(getpid(), &maps, PLENTY, &o), 0);
+	assert_int_equal(process_heap_read(&o, &maps, &heap), 0);
+	assert_false(heap.found);
+	assert_int_equal(managed_read(&o, &maps, &r.got), 0);
+	assert_int_equal(o.left, PLENTY);
+	maps_free(&maps);
+	room_end(&r);
+}
+
+/* Two allocators may be linked into a program: its data is read once. */
+static void test_program(void **unused)
+{
+	_cleanup_outside_ struct outside o = {.pagemap = -1};
+	struct maps maps = {};
+	char text[256];
+	struct room r;
+
+	(void)unused;
+	room_make_beside(&r, "none", MIB, MIB);
+	page_heap_make(&r);
+	snprintf(text, sizeof(text),
+		"1000-2000 r-xp 0 08:01 7 /usr/bin/x\n%llx-%llx rw-p 0 08:01 7 /usr/bin/x\n"
+		"%llx-%llx rw-p 0 00:00 0 \n",
+		(u64)r.library, (u64)r.library + MIB, (u64)r.at, (u64)r.at + MIB);
+	assert_int_equal(maps_parse(text, &maps), 0);
+	assert_int_equal(outside_open(getpid(), &maps, PLENTY, &o), 0);
+	assert_int_equal(managed_read(&o, &maps, &r.got), 0);
+	assert_int_equal(r.got.seen, 1U << MANAGED_TCMALLOC);
+	assert_true(PLENTY - o.left > MIB && PLENTY - o.left < 3 * MIB / 2);
+	maps_free(&maps);
+	room_end(&r);
 }
 
 /* What looks like many arenas of jemalloc's, a line of cache apart, costs no more than may be. */
@@ -200,7 +388,7 @@ static void test_hostile(void **unused)
 	for (u64 i = 0; i < r.bytes / 8; i++)
 		((u64 *)r.at)[i] = i & 1;
 	for (u64 i = 0; i < PAGE / 8; i++)
-		((u64 *)(r.at - 2 * PAGE))[i] = (u64)r.at + i * 64;
+		((u64 *)r.library)[i] = (u64)r.at + i * 64;
 	assert_true(room_read(&r, 4 * MIB, &committed, &reserved));
 	assert_int_equal(committed, 0);
 	assert_int_equal(r.got.seen, 1U << MANAGED_JEMALLOC);
@@ -215,6 +403,10 @@ int main(void)
 		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_searches),
+		cmocka_unit_test(test_arenas),
+		cmocka_unit_test(test_pools),
+		cmocka_unit_test(test_data),
+		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_hostile),
 	};
 

@@ -520,20 +520,31 @@ static void test_heap_limit(void **state)
 		{"java -XX:MaxHeapSize=1048576 Main", 1 << 20},
 		{"node --max-old-space-size=512 feed.js", 512ULL << 20},
 		{"java -Xms1g Main", 0},
+		{"java -Xmx1t Main", 1ULL << 40},
+		{"java -cp a.jar -Xmx64m Main -Xmx2g", 64ULL << 20}, /* behind it, the program's */
+		{"java -jar x.jar -Xmx2g", 0},
+		{"node feed.js --max-old-space-size=512", 0},
+		{"node -e x --max-old-space-size=512", 0},
+		{"java -Xmx99999999999g Main", 0}, /* more than there can be */
+		{"node --max-old-space-size=99999999999999 feed.js", 0},
+		{"java -Xmx Main", 0},
+		{"java -jar", 0},
 		{"python3 x.py", 0},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
-		char line[64];
+		char line[64], comm[8] = "";
 		size_t n = (size_t)snprintf(line, sizeof(line), "%s", of[i].line) + 1;
 
 		for (char *at = line; (at = strchr(at, ' '));)
 			*at++ = '\0';
-		assert_int_equal(proc_heap_limit(line, n), of[i].limit);
-		assert_int_equal(proc_heap_limit(line, n - 1), 0); /* cut off */
+		snprintf(comm, sizeof(comm), "%.7s", line);
+		assert_int_equal(proc_heap_limit(comm, line, n), of[i].limit);
+		assert_int_equal(proc_heap_limit(comm, line, n - 1), 0); /* cut off */
+		assert_int_equal(proc_heap_limit("nodetool", line, n), 0);
 	}
-	assert_int_equal(proc_heap_limit("", 0), 0);
+	assert_int_equal(proc_heap_limit("java", "", 0), 0);
 }
 
 int main(void)

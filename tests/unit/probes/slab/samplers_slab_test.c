@@ -119,7 +119,7 @@ static void test_all(void **state)
 {
 	struct sampler_test t = {};
 	struct str text = {};
-	char root[PATH_MAX], name[32];
+	char root[PATH_MAX], path[PATH_MAX], name[32];
 
 	(void)state;
 	fixture_make(root);
@@ -142,6 +142,21 @@ static void test_all(void **state)
 	assert_int_equal(cache(&t, "cache-3")->aliases, 2);
 	assert_int_equal(cache(&t, "cache-3")->reclaimable, 1);
 	assert_int_equal(cache(&t, "cache-4")->used_bytes, 0);
+	/* another cache was merged into it, and its CPUs hold none that the kernel tells of */
+	fixture_put_text("/sys/kernel/slab/cache-3/aliases", "3\n");
+	assert_int_equal(sys_path(path, "/sys/kernel/slab/cache-3/cpu_slabs"), 0);
+	assert_int_equal(unlink(path), 0);
+	t.records.n = 0;
+	sampler_sample(&t);
+	assert_int_equal(cache(&t, "cache-3")->aliases, 3);
+	assert_int_equal(cache(&t, "cache-3")->held_slabs, 0);
+	assert_int_equal(cache(&t, "cache-3")->used_bytes, 184);
+	/* and it is gone */
+	assert_int_equal(sys_path(path, "/sys/kernel/slab/cache-3/aliases"), 0);
+	assert_int_equal(unlink(path), 0);
+	t.records.n = 0;
+	sampler_sample(&t);
+	assert_int_equal(cache(&t, "cache-3")->used_bytes, 0);
 	sampler_close(&t);
 	str_free(&text);
 	fixture_remove(root);
