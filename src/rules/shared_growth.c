@@ -8,17 +8,27 @@
 #include "rules/rules.h"
 
 #define YOUNG_NS (60 * NSEC_PER_SEC)
+#define WAIT_MORE 16 /* descriptors: some always come and go */
 
 struct shared {
 	struct held held;
 	struct shape shmem; /* of the machine */
 	struct groups own;  /* tgid -> struct shape: shared memory in it */
+	u64 looked_ns;      /* the first look at processes; 0: none yet */
+	u64 since_ns;       /* the first value of shmem after that, … */
+	double since_bytes; /* … which is what growth between the looks is held against */
 };
 
 static u64 shared_grown(const struct held_both *p)
 {
 	return MAX(
 		counter_rise(p->first.shmem_bytes, p->last.shmem_bytes), p->last.shmem_grown_bytes);
+}
+
+/* It was not there at the first look, or had too little to be told. */
+static bool is_new(const struct held_both *p)
+{
+	return p->first.h.time_ns == p->last.h.time_ns;
 }
 
 /* Whose resident shared memory grew most between the two looks. */
@@ -63,29 +73,31 @@ static u64 seen_grown(const struct held *h)
 	for (size_t i = 0; i < h->processes.n; i++) {
 		const struct held_both *p = groups_value(&h->processes, i);
 
-		sum += MAX(
-			counter_rise(p->first.memfd_bytes, p->last.memfd_bytes), shared_grown(p));
+		sum += is_new(p) ? MAX(p->last.memfd_bytes, p->last.shmem_bytes)
+				 : MAX(counter_rise(p->first.memfd_bytes, p->last.memfd_bytes),
+					   shared_grown(p));
 	}
 	return sum;
 }
 
-/* Who has most of the descriptors that wait in messages. */
-static const struct held_both *sender_find(const struct held *h)
+static u64 waiting_more(const struct held_both *p)
+{
+	return is_new(p) ? p->last.in_flight : counter_rise(p->first.in_flight, p->last.in_flight);
+}
+
+/* At whose sockets ever more descriptors wait in messages: the kernel counts them at the side that
+ * is to receive them. */
+static const struct held_both *receiver_find(const struct held *h)
 {
 	const struct held_both *most = NULL;
 
 	for (size_t i = 0; i < h->processes.n; i++) {
 		const struct held_both *p = groups_value(&h->processes, i);
 
-		if (p->last.in_flight > (most ? most->last.in_flight : 0))
+		if (waiting_more(p) >= (most ? waiting_more(most) + 1 : WAIT_MORE))
 			most = p;
 	}
 	return most;
-}
-
-static double course_seconds(const struct shared *s)
-{
-	return MAX((double)(s->shmem.trend.last_ns - s->shmem.trend.first_ns) / 1e9, 0.1);
 }
 
 /* Did it rise all the time, and to the end? */
@@ -98,46 +110,67 @@ static bool rises(const struct shared *s, const struct shape *shape)
 	       shape->trend.last_ns + HELD_GONE_NS >= s->held.last_ns;
 }
 
+static void unseen_try(struct report *r, struct finding *x, u32 receiver, u32 writer)
+{
+	if (receiver) {
+		finding_line(r, x->try_,
+			"Have it receive what waits at its sockets (recvmsg), or close them; "
+			"which these are:");
+		finding_line(r, x->try_, "`grep -H scm_fds /proc/%u/fdinfo/* | grep -v ' 0$'`",
+			receiver);
+	}
+	if (writer)
+		finding_line(r, x->try_,
+			"Where they are made and sent: `memwhy syscalls --stacks=user --for 10s "
+			"-p %u`",
+			writer);
+	else
+		finding_line(r, x->try_,
+			"See who makes such files: `memwhy syscalls --for 10s | grep -e memfd -e "
+			"sendmsg`");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`grep Shmem: /proc/meminfo`");
+}
+
 /* Shared memory that grows, and that no process was seen to have open or mapped. all: that of the
  * machine; of it, by: what is not in files or processes that were seen. */
-static void tell_unseen(struct report *r, const struct shared *s, double all, double by)
+static void tell_unseen(
+	struct report *r, const struct shared *s, double all, double by, double seconds)
 {
 	const struct held *h = &s->held;
-	const struct held_both *both = sender_find(h);
-	const struct held_process *sender = both ? &both->last : NULL;
-	bool sends = both && both->last.in_flight > both->first.in_flight;
-	double rate = by / course_seconds(s);
-	double left = (double)facts_last(&h->facts, "MemAvailable") / rate, wrote = 0;
+	const struct held_both *both = receiver_find(h);
+	const char *name = both ? held_name(r, &both->last) : NULL;
+	double rate = by / seconds, wrote = 0;
+	double left = (double)facts_last(&h->facts, "MemAvailable") / rate;
 	struct finding *x;
 	const char *who;
 	u32 tgid = 0;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	/* What others do to the machine's shared memory meanwhile matters less where descriptors
-	 * are seen to pile up. */
-	if (by < HELD_COURSE_BYTES || !h->totals.processes || h->totals.cut ||
-		!(sends || (rises(s, &s->shmem) && by * 2 > all)))
+	/* Of those that were not looked at nothing can be said. */
+	if (by < HELD_COURSE_BYTES || by * 2 <= all || !(both || rises(s, &s->shmem)) ||
+		r->scoped || !h->totals.processes || h->totals.refused || h->totals.cut ||
+		h->totals.status_cut)
 		return;
 	who = held_writer(r, h, &s->shmem, &wrote, &tgid);
 	x = report_finding(r, left < HELD_SOON_S ? LEVEL_RISK : LEVEL_NOTE, "memfd-files");
 	if (!x)
 		return;
-	if (sends) /* it is known without guessing */
-		who = tgid == sender->tgid ? who : NULL;
-	x->tgid = who ? tgid : sender ? sender->tgid : 0;
+	x->tgid = both ? both->last.tgid : tgid;
 	x->held_bytes = (u64)by;
 	x->losses = LOSS_GROUP;
 	x->title = report_text(r,
-		"Shared memory grows by %s a second in files that no process has open or "
-		"mapped%s%s",
-		fmt_bytes(a, (u64)rate), who || sender ? ", most likely of " : "",
-		who      ? who
-		: sender ? held_name(r, sender)
-			 : "");
+		"Shared memory grows by %s a second in files that no process has open or mapped%s",
+		fmt_bytes(a, (u64)rate),
+		name  ? report_text(r, ": %s does not receive them%s%s", name,
+			       who && tgid != x->tgid ? ", most likely sent by " : "",
+			       who && tgid != x->tgid ? who : "")
+		: who ? report_text(r, ", most likely of %s", who)
+		      : "");
 	x->confidence = "high that it grows; who it is follows from what processes wrote and "
 			"what waits at their sockets";
 	finding_line(r, x->evidence, "Shmem rose by %s in %.0f s, to %s", fmt_bytes(a, (u64)all),
-		report_seconds(r), fmt_bytes(b, (u64)s->shmem.trend.last));
+		seconds, fmt_bytes(b, (u64)s->shmem.trend.last));
 	if (by < all * 0.9)
 		finding_line(r, x->evidence,
 			"%s of that is in no file in tmpfs and in no process that was looked at",
@@ -145,33 +178,17 @@ static void tell_unseen(struct report *r, const struct shared *s, double all, do
 	if (who)
 		finding_line(r, x->evidence, "%s wrote %s a second to no disk, about as much", who,
 			fmt_bytes(a, (u64)wrote));
-	if (sender)
+	if (both)
 		finding_line(r, x->evidence,
-			"%llu descriptors (%llu at first) wait in messages at UNIX sockets of %s: "
-			"nobody has them open until they are received",
-			sender->in_flight, both->first.in_flight, held_name(r, sender));
+			"%llu descriptors (%llu at first) wait in messages that %s has not "
+			"received: nobody has them open until then",
+			both->last.in_flight, both->last.in_flight - waiting_more(both), name);
 	finding_line(r, x->evidence, "at this rate available memory (%s) lasts %s",
 		fmt_bytes(a, facts_last(&h->facts, "MemAvailable")), time_left_text(r, left));
 	x->why = "A file in memory lives as long as anything refers to it: also a descriptor that "
 		 "was sent over a UNIX socket (SCM_RIGHTS) and not received, or a mount that no "
 		 "process sees. Closing it in the sender does not free it.";
-	if (x->tgid) {
-		finding_line(r, x->try_,
-			"See which sockets have descriptors in flight, and let their other side "
-			"receive, or close them:");
-		finding_line(
-			r, x->try_, "`grep -H scm_fds /proc/%u/fdinfo/* | grep -v ' 0$'`", x->tgid);
-		finding_line(r, x->try_,
-			"Where it makes and sends them: `memwhy syscalls --stacks=user --for 10s "
-			"-p %u`",
-			x->tgid);
-	} else {
-		finding_line(r, x->try_,
-			"See who makes such files: `memwhy syscalls --for 10s | grep -e memfd -e "
-			"sendmsg`");
-	}
-	finding_line(r, x->undo, "Nothing to undo.");
-	finding_line(r, x->verify, "`grep Shmem: /proc/meminfo`");
+	unseen_try(r, x, both ? both->last.tgid : 0, tgid);
 }
 
 /* Shared mappings and segments that one process fills all the time. */
@@ -230,8 +247,15 @@ static int feed(void *v, const struct rec *rec)
 
 	if (rec->kind == REC_SYSTEM_VALUE && value->source == SYSTEM_MEMINFO &&
 		!strncmp(value->name, "Shmem", sizeof(value->name)) &&
-		rec->time_ns > s->shmem.trend.last_ns)
+		rec->time_ns > s->shmem.trend.last_ns) {
 		shape_add(&s->shmem, rec->time_ns, (double)value->value);
+		if (s->looked_ns && !s->since_ns) {
+			s->since_ns = rec->time_ns;
+			s->since_bytes = (double)value->value;
+		}
+	}
+	if (rec->kind == REC_HELD_TOTALS && !s->looked_ns)
+		s->looked_ns = rec->time_ns;
 	if (rec->kind == REC_PROCESS_MEMORY && own_feed(s, (const void *)rec))
 		return -ENOMEM;
 	return held_rule_feed(&s->held, rec);
@@ -252,6 +276,7 @@ static void reset(void *v)
 	held_rule_reset(&s->held);
 	groups_clear(&s->own);
 	s->shmem = (struct shape){};
+	s->looked_ns = s->since_ns = 0;
 }
 
 static void destroy(void *v)
@@ -267,17 +292,22 @@ static int report(void *v, struct report *r)
 {
 	const struct shared *s = v;
 	const struct held *h = &s->held;
-	double all = s->shmem.trend.last - s->shmem.trend.first, files = (double)files_grown(h);
+	double all = s->shmem.trend.last - s->since_bytes, files = (double)files_grown(h);
+	u64 between_ns = counter_rise(s->looked_ns, h->totals.h.time_ns);
 	const struct held_both *p;
 	u64 grown;
 
+	/* Growth needs two looks at processes, and what the machine's memory did meanwhile. */
+	if (!between_ns || !s->since_ns || s->shmem.trend.last_ns <= s->since_ns)
+		return 0;
 	p = sharer_find(h, &grown);
 	if (p && grown >= HELD_COURSE_BYTES && (double)grown <= 2 * all &&
 		files * 2 <= MAX(all, (double)grown) &&
 		((rises(s, &s->shmem) && (double)grown * 2 >= all) ||
 			rises(s, groups_find(&s->own, &p->last.tgid))))
-		tell_shared(r, h, p, grown, (double)grown / course_seconds(s));
-	tell_unseen(r, s, all, all - files - (double)seen_grown(h));
+		tell_shared(r, h, p, grown, (double)grown * 1e9 / (double)between_ns);
+	tell_unseen(r, s, all, all - files - (double)seen_grown(h),
+		(double)(s->shmem.trend.last_ns - s->since_ns) / 1e9);
 	return 0;
 }
 

@@ -696,6 +696,14 @@ static void test_maps_of_nobody(void **unused)
 	end(&b);
 }
 
+#define LOOK_NS (10500 * NSEC_PER_MSEC) /* the last look; the first one is after a second */
+
+static void looked(struct bench *b, u64 ns, u32 cut, u32 refused)
+{
+	PUT_AT(b, ns, struct held_totals, REC_HELD_TOTALS, .processes = 50, .cut = cut,
+		.refused = refused);
+}
+
 /* Shared memory that one process fills; a file system that grows is told as that. */
 static void shared(struct bench *b, const struct view *rule, u64 files_grown)
 {
@@ -703,6 +711,7 @@ static void shared(struct bench *b, const struct view *rule, u64 files_grown)
 	string(b, 1, "ring");
 	string(b, 2, "/dev/shm");
 	value(b, SYSTEM_MEMINFO, "MemAvailable", 4096 * MIB, NULL);
+	looked(b, NSEC_PER_SEC, 0, 0);
 	for (u64 i = 0; i < 20; i++) {
 		struct system_value v = {
 			.h = {sizeof(v), REC_SYSTEM_VALUE, 0, NSEC_PER_SEC + i * NSEC_PER_SEC / 2},
@@ -714,8 +723,9 @@ static void shared(struct bench *b, const struct view *rule, u64 files_grown)
 	}
 	PUT(b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1, .start_ns = 1,
 		.shmem_bytes = 90 * MIB);
-	PUT(b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1, .start_ns = 1,
-		.shmem_bytes = 280 * MIB);
+	PUT_AT(b, LOOK_NS, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+		.start_ns = 1, .shmem_bytes = 280 * MIB);
+	looked(b, LOOK_NS, 0, 0);
 	if (files_grown)
 		PUT(b, struct held_files, REC_HELD_FILES, .mount = 2, .used_bytes = files_grown,
 			.found_bytes = files_grown);
@@ -746,42 +756,67 @@ static void test_shared_growth(void **unused)
 	end(&b);
 }
 
-/* Nobody has it open or mapped: who wrote as much, and who has descriptors in messages. */
+/* Nobody has it open or mapped: who wrote as much, and at whose sockets descriptors wait. Nothing
+ * is said where not all processes were looked at. */
 static void test_unseen_growth(void **unused)
 {
-	const struct finding *f;
 	struct bench b;
+	enum { BOTH, WRITTEN, NEITHER, BORN, FEW, CUT, REFUSED, SCOPED, KINDS };
 
 	(void)unused;
-	for (int seen = 0; seen < 3; seen++) {
+	for (int k = 0; k < KINDS; k++) {
+		const struct finding *f;
+
 		shared(&b, &rule_shared_growth, 0);
 		string(&b, 3, "compositor");
-		for (u64 i = 0; i < 2; i++)
-			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 3,
-				.shmem_bytes = 90 * MIB, .start_ns = 1,
-				.written_bytes = seen ? 0 : i * 180 * MIB,
-				.written_ns = i * 9 * NSEC_PER_SEC, .in_flight = seen ? 0 : 150);
-		PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50, .cut = seen == 2);
-		if (seen == 2) {
+		string(&b, 4, "client");
+		for (u64 i = 0; i < 2; i++) {
+			u64 ns = i ? LOOK_NS : NSEC_PER_SEC;
+
+			PUT_AT(&b, ns, struct held_process, REC_HELD_PROCESS, .tgid = 9,
+				.name = 3, .shmem_bytes = 90 * MIB, .start_ns = 2,
+				.in_flight = k == BOTH || k == FEW ? 5 + i * (k == FEW ? 1 : 145)
+								   : 0);
+			PUT_AT(&b, ns, struct held_process, REC_HELD_PROCESS, .tgid = 8,
+				.name = 4, .start_ns = 1, .written_ns = i * 9 * NSEC_PER_SEC,
+				.written_bytes = k <= WRITTEN ? i * 180 * MIB : 0);
+		}
+		if (k == BORN)
+			PUT_AT(&b, LOOK_NS, struct held_process, REC_HELD_PROCESS,
+				.tgid = 10, .start_ns = 5, .memfd_bytes = 190 * MIB);
+		looked(&b, LOOK_NS, k == CUT, k == REFUSED);
+		if (k == SCOPED)
+			PUT(&b, struct rec_session, REC_SESSION, .command = "check",
+				.scope = "process 9");
+		if (k >= BORN && k != FEW) {
 			assert_int_equal(conclude(&b), 0);
 			end(&b);
-			break;
+			continue;
 		}
 		f = only(&b);
 		assert_non_null(strstr(f->title,
 			"Shared memory grows by 20.0 MiB a second in files that no process has"));
-		assert_int_equal(!!strstr(f->title, "most likely of compositor (pid 9)"), !seen);
 		assert_int_equal(
-			says(f->evidence, "150 descriptors (0 at first) wait in messages"), !seen);
-		assert_int_equal(f->tgid, seen ? 0 : 9);
+			!!strstr(f->title,
+				": compositor (pid 9) does not receive them, most likely sent by "
+				"client (pid 8)"),
+			k == BOTH);
+		assert_int_equal(
+			!!strstr(f->title, "mapped, most likely of client (pid 8)"), k == WRITTEN);
+		assert_int_equal(
+			says(f->evidence, "150 descriptors (5 at first) wait in messages"),
+			k == BOTH);
+		assert_int_equal(says(f->try_, "scm_fds /proc/9/fdinfo"), k == BOTH);
+		assert_int_equal(says(f->try_, "--for 10s -p 8`"), k <= WRITTEN);
+		assert_int_equal(f->tgid, k == BOTH ? 9 : k == WRITTEN ? 8 : 0);
 		end(&b);
 	}
 	/* Of a process that began with the look, or was small then, the probe knows by how much. */
 	shared(&b, &rule_shared_growth, 0);
-	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1, .start_ns = 2,
-		.shmem_bytes = 200 * MIB, .shmem_grown_bytes = 195 * MIB);
-	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1, .start_ns = 1,
-		.shmem_bytes = 90 * MIB);
+	PUT_AT(&b, LOOK_NS, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1,
+		.start_ns = 2, .shmem_bytes = 200 * MIB, .shmem_grown_bytes = 195 * MIB);
+	PUT_AT(&b, LOOK_NS, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+		.start_ns = 1, .shmem_bytes = 90 * MIB);
 	assert_true(says(only(&b)->evidence, "rose by 195 MiB, to 200 MiB"));
 	end(&b);
 }
@@ -797,6 +832,7 @@ static void test_shared_growth_in_noise(void **unused)
 		begin(&b, &rule_shared_growth, 1);
 		string(&b, 1, "loader");
 		value(&b, SYSTEM_MEMINFO, "MemAvailable", 4096 * MIB, NULL);
+		looked(&b, NSEC_PER_SEC, 0, 0);
 		for (u64 i = 0; i < 20; i++) {
 			u64 ns = NSEC_PER_SEC + i * NSEC_PER_SEC / 2;
 			struct system_value v = {.h = {sizeof(v), REC_SYSTEM_VALUE, 0, ns},
@@ -813,10 +849,10 @@ static void test_shared_growth_in_noise(void **unused)
 			put(&b, &m);
 		}
 		for (u64 i = 0; i < 2; i++)
-			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+			PUT_AT(&b, i ? LOOK_NS : NSEC_PER_SEC, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
 				.start_ns = 1, .shmem_bytes = (what < 2 ? 50 + 190 * i : 50) * MIB,
 				.in_flight = what == 2 ? 30 + 100 * i : 0);
-		PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50);
+		looked(&b, LOOK_NS, 0, 0);
 		if (what % 2) {
 			assert_int_equal(conclude(&b), 0);
 		} else {
@@ -825,7 +861,7 @@ static void test_shared_growth_in_noise(void **unused)
 			assert_int_equal(f->tgid, 9);
 			assert_int_equal(f->level, what ? LEVEL_RISK : LEVEL_NOTE); /* young */
 			assert_non_null(strstr(f->title,
-				what ? "no process has open or mapped, most likely of loader"
+				what ? "no process has open or mapped: loader (pid 9) does not"
 				     : "loader (pid 9) grows steadily: 20.0 MiB of shared"));
 			assert_int_equal(
 				says(f->evidence, "130 descriptors (30 at first)"), !!what);

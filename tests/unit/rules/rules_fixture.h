@@ -30,13 +30,14 @@ static inline void put(struct bench *b, const void *rec)
 	assert_int_equal(b->rule->feed(b->state, rec), 0);
 }
 
-#define PUT(b_, type_, kind_, ...)                                                              \
-	({                                                                                      \
-		type_ r_ = {                                                                    \
-			.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = NSEC_PER_SEC}, \
-			__VA_ARGS__};                                                           \
-		put((b_), &r_);                                                                 \
+#define PUT_AT(b_, time_ns_, type_, kind_, ...)                                             \
+	({                                                                                  \
+		type_ r_ = {                                                                \
+			.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = (time_ns_)}, \
+			__VA_ARGS__};                                                       \
+		put((b_), &r_);                                                             \
 	})
+#define PUT(b_, type_, kind_, ...) PUT_AT(b_, NSEC_PER_SEC, type_, kind_, __VA_ARGS__)
 
 static inline void group(struct bench *b, u64 id, const char *path)
 {
