@@ -33,7 +33,7 @@ struct reader {
 
 struct pair {
 	u32 victim, evictor; /* 0: kswapd */
-	u32 call; /* enum cache_call of the evictor */
+	u32 call; /* enum cache_call; 0: for room */
 };
 
 #define COUPLES 3 /* told: one for each limit that they share */
@@ -58,9 +58,27 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
+/* In which call nobody needed room; NULL: in none. */
+static const char *hand_text(u32 call)
+{
+	switch (call) {
+	case CACHE_CALL_FADVISE:
+		return "posix_fadvise (POSIX_FADV_DONTNEED)";
+	case CACHE_CALL_MADVISE:
+		return "madvise (MADV_PAGEOUT)";
+	case CACHE_CALL_PROCESS_MADVISE:
+		return "process_madvise (MADV_PAGEOUT)";
+	case CACHE_CALL_GROUP:
+		return "a write to a file of a control group (memory.reclaim, memory.force_empty, "
+		       "or a limit that was lowered)";
+	}
+	return NULL;
+}
+
 static int refault_feed(struct state *s, struct reader *p, const struct cache_agg *r)
 {
-	struct pair key = {r->tgid, r->flags & CACHE_BY_KSWAPD ? 0 : r->evictor, r->call};
+	struct pair key = {r->tgid, r->flags & CACHE_BY_KSWAPD ? 0 : r->evictor,
+		hand_text(r->call) ? r->call : 0};
 	u64 *n = groups_get(&s->pairs, &key);
 
 	if (!n)
@@ -210,7 +228,8 @@ static int pair_merge(struct sides *d, const struct pair *p, u64 n)
 	return 0;
 }
 
-/* Of programs that run again and again no process lives long enough to be seen as the one. */
+/* Of programs that run again and again no process lives long enough to be seen as the one. What
+ * went by hand is told of the process that did it, and is no part of this. */
 static int sides_make(const struct state *s, struct report *r, bool programs, struct sides *ret)
 {
 	int rc = 0;
@@ -229,6 +248,8 @@ static int sides_make(const struct state *s, struct report *r, bool programs, st
 	for (size_t i = 0; i < s->pairs.n && !rc; i++) {
 		struct pair p = *(const struct pair *)groups_key(&s->pairs, i);
 
+		if (p.call)
+			continue;
 		if (programs) {
 			p.victim = p.victim ? program_of(s, r, p.victim) : 0;
 			p.evictor = p.evictor ? program_of(s, r, p.evictor) : 0;
@@ -267,26 +288,6 @@ static bool couple_told(const struct couple *told, u32 n, const struct cgroup_us
 	return false;
 }
 
-/* In which call nobody needed room; NULL: in none. What writes into the cache needs some. */
-static const char *hand_of(const struct state *s, const struct pair *p, u64 n)
-{
-	const struct reader *e = groups_find(&s->sums.by, &p->evictor);
-
-	switch (p->call) {
-	case CACHE_CALL_FADVISE:
-		return "posix_fadvise (POSIX_FADV_DONTNEED)";
-	case CACHE_CALL_MADVISE:
-		return "madvise (MADV_PAGEOUT)";
-	case CACHE_CALL_PROCESS_MADVISE:
-		return "process_madvise (MADV_PAGEOUT)";
-	case CACHE_CALL_WRITE:
-		return p->evictor != p->victim && (!e || e->read < n)
-			       ? "a write to memory.reclaim or memory.force_empty of a control group"
-			       : NULL;
-	}
-	return NULL;
-}
-
 /* The worst couple that shares a limit which none of those told before shares. */
 static bool couple_find(const struct state *s, const struct report *r, const struct sides *d,
 	const struct couple *told, u32 n_told, struct couple *ret)
@@ -301,7 +302,6 @@ static bool couple_find(const struct state *s, const struct report *r, const str
 		u32 tgid = 0;
 
 		if (!p->victim || p->victim == p->evictor || n <= best || !victim ||
-			hand_of(s, p, n) ||
 			pages_second(s, victim->refaults) < VICTIM_LEAST ||
 			(double)n < PAIR_PART * (double)victim->refaults)
 			continue;
@@ -400,7 +400,7 @@ static void tell_hand(struct report *r, const struct state *s, const struct pair
 	struct finding *f = report_finding(
 		r, rate >= REFAULTS_WARNING ? LEVEL_WARNING : LEVEL_RISK, "page-cache");
 	const struct reader *victim = groups_find(&s->sums.by, &p->victim);
-	const char *call = hand_of(s, p, n);
+	const char *call = hand_text(p->call);
 	char a[UNIT_BUF];
 
 	if (!f || !victim)
@@ -432,23 +432,42 @@ static void tell_hand(struct report *r, const struct state *s, const struct pair
 	hand_try(r, f, p);
 }
 
-/* How many were told. */
-static u32 tell_by_hand(struct report *r, const struct state *s)
+static bool is_by_hand(const struct state *s, const struct pair *p, u64 n)
 {
-	u32 told = 0;
+	const struct reader *victim = groups_find(&s->sums.by, &p->victim);
 
-	for (size_t i = 0; i < s->pairs.n && told < BY_HAND; i++) {
-		const struct pair *p = groups_key(&s->pairs, i);
-		u64 n = *(const u64 *)groups_value(&s->pairs, i);
-		const struct reader *victim = groups_find(&s->sums.by, &p->victim);
+	return victim && p->call && pages_second(s, n) >= REFAULTS_RISK &&
+	       (double)n >= PAIR_PART * (double)victim->refaults;
+}
 
-		if (!victim || !hand_of(s, p, n) || pages_second(s, n) < REFAULTS_RISK ||
-			(double)n < PAIR_PART * (double)victim->refaults)
-			continue;
-		tell_hand(r, s, p, n);
-		told++;
+/* Those with most pages, and of whom: it is not the cache that is too small for these. */
+static u32 tell_by_hand(struct report *r, const struct state *s, u32 victims[BY_HAND])
+{
+	size_t told[BY_HAND] = {};
+	u32 n_told = 0;
+
+	while (n_told < BY_HAND) {
+		size_t best = s->pairs.n;
+		u64 most_n = 0;
+
+		for (size_t i = 0; i < s->pairs.n; i++) {
+			u64 n = *(const u64 *)groups_value(&s->pairs, i);
+			bool again = false;
+
+			for (u32 k = 0; k < n_told; k++)
+				again |= told[k] == i;
+			if (n <= most_n || again || !is_by_hand(s, groups_key(&s->pairs, i), n))
+				continue;
+			best = i;
+			most_n = n;
+		}
+		if (best == s->pairs.n)
+			break;
+		tell_hand(r, s, groups_key(&s->pairs, best), most_n);
+		victims[n_told] = ((const struct pair *)groups_key(&s->pairs, best))->victim;
+		told[n_told++] = best;
 	}
-	return told;
+	return n_told;
 }
 
 static void tell_place(
@@ -570,9 +589,9 @@ static void tell_stream(struct report *r, const struct state *s, double stolen)
 	finding_line(r, f->evidence, "%.0f refaults of files a second: hardly any was needed again",
 		kernel_refaults(s, r));
 	tell_reads(r, f, s, tgid, p);
-	f->why = "Each page that comes into the cache needs a free one, and the kernel's thread frees them in "
-		 "the "
-		 "background all the time. That costs CPU, and free memory stays low for all.";
+	f->why = "Each page that comes into the cache needs a free one, and the kernel's thread "
+		 "frees them in the background all the time. That costs CPU, and free memory stays "
+		 "low for all.";
 	finding_line(r, f->try_,
 		"Have it leave the cache alone: %s, or a memory limit of its own.", past_text(p));
 	finding_line(r, f->undo, "Run it again as before.");
@@ -617,10 +636,9 @@ static int report(void *v, struct report *r)
 	double stolen = (double)facts_delta(&s->sums.facts, "pgsteal_kswapd") / report_seconds(r);
 	const struct reader *victim;
 	u32 tgid = 0;
+	u32 of[BY_HAND], by_hand = tell_by_hand(r, s, of);
 	int level = level_of(refaults), told;
 
-	if (tell_by_hand(r, s))
-		return 0;
 	if (level < 0) {
 		if (stolen >= STOLEN_RISK / 4 && s->read)
 			tell_stream(r, s, stolen);
@@ -632,6 +650,9 @@ static int report(void *v, struct report *r)
 	if (told)
 		return MIN(told, 0);
 	victim = most(&s->sums.by, true, 0, &tgid);
+	while (by_hand)
+		if (of[--by_hand] == tgid)
+			return 0;
 	if (victim && (double)victim->refaults >= VICTIM_PART * (double)s->refaults)
 		tell_too_small(r, s, victim, tgid, level);
 	return 0;

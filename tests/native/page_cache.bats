@@ -14,7 +14,12 @@ setup() {
 
 teardown() {
 	[ -z "${zoo_pid-}" ] || zoo_stop
-	[ -z "${own-}" ] || rmdir "$own"
+	if [ -n "${own-}" ]; then
+		while read -r pid; do kill -KILL "$pid"; done <"$own/cgroup.procs"
+		[ -z "${hand-}" ] || kill "$hand"
+		wait
+		rmdir "$own"
+	fi
 }
 
 look() {
@@ -42,6 +47,57 @@ blamed() { # the finding that names the reader
 	look
 	run blamed
 	[ "$status" -ne 0 ]
+}
+
+# A process of its own group that reads a file of 96 MiB again and again.
+reader_start() { # LIMIT
+	own=$zoo_memory/zoo-own-$$
+	mkdir "$own"
+	echo "$1" >"$own/memory.limit_in_bytes"
+	cat >"$scratch/reader.py" <<-'END'
+		import os, sys
+		with open(sys.argv[1], "wb") as f:
+		    f.write(bytes(96 << 20))
+		    os.fsync(f.fileno())
+		while True:
+		    with open(sys.argv[1], "rb", buffering=0) as f:
+		        while f.read(1 << 20):
+		            pass
+	END
+	bash -c 'echo $$ >"$1/cgroup.procs"; exec python3 "$2" "$3"' - "$own" "$scratch/reader.py" "$scratch/index" 3>&- &
+	sleep 2 # until the file is there
+}
+
+by_group() { # who is said to have had pages pushed out by a write to a file of a control group
+	jq -r '.findings[] | select(.rule == "page-cache" and (.title | test("memory.force_empty"))) | .title' \
+		"$scratch/report"
+}
+
+@test "a group that is emptied by hand: the process that writes to its file is named" {
+	reader_start -1
+	bash -c 'while sleep 0.2; do echo 1 >"$1/memory.force_empty"; done' - "$own" 3>&- &
+	hand=$!
+	look
+	jq -c '.findings[] | [.level, .title]' "$scratch/report"
+	by_group | grep "^bash.* (pid $hand) pushes pages"
+}
+
+@test "a process that writes into pipes, and needs room for that, is not taken for one that empties groups" {
+	reader_start 140M
+	cat >"$scratch/writer.py" <<-'END'
+		import os
+		while True:
+		    ends = [os.pipe() for _ in range(900)]
+		    for _, end in ends:
+		        os.write(end, bytes(65536))
+		    for pair in ends:
+		        os.close(pair[0]), os.close(pair[1])
+	END
+	bash -c 'ulimit -n 4096; echo $$ >"$1/cgroup.procs"; exec python3 "$2"' - "$own" "$scratch/writer.py" 3>&- &
+	look
+	jq -c '.findings[] | [.level, .title]' "$scratch/report"
+	[ "$(awk '$1 == "workingset_refault_file" { print $2 }' "$own/memory.stat")" -gt 5000 ]
+	[ -z "$(by_group)" ]
 }
 
 @test "where --for: who pushes whose files out, as often as the kernel counts it" {

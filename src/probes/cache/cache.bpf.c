@@ -4,6 +4,7 @@
  * size, so those that hold such a page begin with one, or are smaller.
  */
 #include "bpf/common.bpf.h"
+#include "bpf/files.bpf.h"
 #include "bpf/folio.bpf.h"
 #include "probes/cache/cache.h"
 
@@ -44,6 +45,10 @@ struct task_struct___cache {
 
 #define FOLIO_PLACES 16 /* the greatest folio has 1024 pages, of 512 where there are huge pages */
 #define PF_KSWAPD 0x00020000 /* linux/sched.h, 5.10 to 7.3 */
+#define MADV_PAGEOUT 21
+#define POSIX_FADV_DONTNEED 4
+#define CGROUP_MAGIC 0x27e0eb /* linux/magic.h, of versions 1 and 2 */
+#define CGROUP2_MAGIC 0x63677270
 
 /* Returns how many pages that are followed are in it, and where the first one is. */
 static __always_inline u64 place_of(u64 of, struct place *ret)
@@ -68,19 +73,45 @@ static __always_inline struct task_struct___cache *me(void)
 	return (void *)bpf_get_current_task();
 }
 
-/* The call that it is in. What user space left is at the end of the kernel's stack (16 KiB,
+/* Of the call that it is in. What user space left is at the end of the kernel's stack (16 KiB,
  * asm/page_64_types.h). */
-static __always_inline u64 call_now(void)
+static __always_inline const struct pt_regs *regs_now(void)
 {
-	const struct pt_regs *regs = (void *)BPF_CORE_READ(me(), stack) + (16 << 10);
-	u64 nr = 0;
-
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	else
-		regs--;
-	bpf_probe_read_kernel(&nr, sizeof(nr), &regs->orig_rax);
-	return nr;
+		return (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return (struct pt_regs *)((void *)BPF_CORE_READ(me(), stack) + (16 << 10)) - 1;
+}
+
+static __always_inline u64 word(const void *of)
+{
+	u64 w = 0;
+
+	bpf_probe_read_kernel(&w, sizeof(w), of);
+	return w;
+}
+
+static __always_inline bool is_of_group(u64 fd)
+{
+	const struct file *file = current_file(fd);
+	u64 magic = file ? BPF_CORE_READ(file, f_inode, i_sb, s_magic) : 0;
+
+	return magic == CGROUP_MAGIC || magic == CGROUP2_MAGIC;
+}
+
+/* enum cache_call, or 0: what goes in it goes because somebody wanted room. The advice of
+ * three of them tells which. */
+static __always_inline u16 hand_now(void)
+{
+	const struct pt_regs *regs = regs_now();
+	u64 nr = word(&regs->orig_rax);
+
+	if (nr == 1) /* write */
+		return is_of_group(word(&regs->rdi)) ? CACHE_CALL_GROUP : 0;
+	if (nr == CACHE_CALL_MADVISE)
+		return (u32)word(&regs->rdx) == MADV_PAGEOUT ? nr : 0;
+	if (nr == CACHE_CALL_FADVISE)
+		return (u32)word(&regs->r10) == POSIX_FADV_DONTNEED ? nr : 0;
+	return nr == CACHE_CALL_PROCESS_MADVISE && (u32)word(&regs->r10) == MADV_PAGEOUT ? nr : 0;
 }
 
 /* A function of its own, for the loops that 5.10 accepts. */
@@ -99,19 +130,15 @@ int page_goes(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct place p = {};
 	struct gone g = {};
-	u64 n = place_of(ctx->args[0], &p), call;
+	u64 n = place_of(ctx->args[0], &p);
 
 	if (!n || !burst_is_on())
 		return 0;
 	g.kswapd = !!(BPF_CORE_READ(me(), flags) & PF_KSWAPD);
-	call = g.kswapd ? 0 : call_now();
-	if (call == CACHE_CALL_FADVISE || call == CACHE_CALL_MADVISE ||
-		call == CACHE_CALL_PROCESS_MADVISE)
-		g.call = call, g.times = 1;
-	else if (!BPF_CORE_READ(me(), reclaim_state)) /* not what is truncated or removed */
+	g.call = g.kswapd ? 0 : hand_now();
+	g.times = g.call && g.call != CACHE_CALL_GROUP;
+	if (!g.times && !BPF_CORE_READ(me(), reclaim_state)) /* truncated, removed */
 		return 0;
-	else if (call == CACHE_CALL_WRITE)
-		g.call = call;
 	g.time_ns = bpf_ktime_get_ns();
 	g.tgid = bpf_get_current_pid_tgid() >> 32;
 	for (u32 i = 0; i < FOLIO_PLACES && i < n; i++, p.index += CACHE_STRIDE)
@@ -127,7 +154,7 @@ __noinline int count_page(u64 mapping, u64 index)
 	struct place p = {.mapping = mapping, .index = index};
 	struct gone *g = bpf_map_lookup_elem(&evicted, &p);
 	struct agg_value *v;
-	u64 ns = 0, call = call_now();
+	u64 ns = 0, call = word(&regs_now()->orig_rax);
 
 	/* write, pwrite64, writev, pwritev, pwritev2 */
 	if (call == 1 || call == 18 || call == 20 || call == 296 || call == 328)

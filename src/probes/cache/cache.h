@@ -15,10 +15,10 @@ enum cache_flags {
 
 /* Calls by which pages go that nobody needed room for; their numbers (asm/unistd_64.h). */
 enum cache_call {
-	CACHE_CALL_WRITE = 1, /* to memory.reclaim, memory.force_empty; or into the cache, for room */
-	CACHE_CALL_MADVISE = 28,
-	CACHE_CALL_FADVISE = 221,
-	CACHE_CALL_PROCESS_MADVISE = 440,
+	CACHE_CALL_MADVISE = 28,          /* MADV_PAGEOUT */
+	CACHE_CALL_FADVISE = 221,         /* POSIX_FADV_DONTNEED */
+	CACHE_CALL_PROCESS_MADVISE = 440, /* MADV_PAGEOUT */
+	CACHE_CALL_GROUP = 1000,          /* a write to a file of a control group */
 };
 
 struct cache_key {
@@ -27,7 +27,7 @@ struct cache_key {
 	u32 ustack, kstack;
 	u32 evictor; /* of refaults: who pushed it out before; 0: not a process */
 	u16 flags;   /* enum cache_flags */
-	u16 call;    /* of refaults: enum cache_call of the evictor; 0: another, or not known */
+	u16 call;    /* of refaults: enum cache_call of the evictor; 0: none of these */
 };
 
 /* On disk: pages put into the page cache since the last such record. */
@@ -39,8 +39,8 @@ struct cache_key {
 	F(R, u16, flags, HEX,                                                              \
 		"1 read back after it was pushed out, 2 by kswapd, 4 came by a write")     \
 	F(R, u16, call, ID,                                                                \
-		"of refaults: the call in which it was pushed out, 1 write, 28 madvise, "  \
-		"221 fadvise64, 440 process_madvise; 0: another")                          \
+		"of refaults: the call that had it pushed out, 28 madvise, 221 fadvise64, " \
+		"440 process_madvise, 1000 a write to a file of a control group; 0: none") \
 	F(R, u8[4], reserved, HIDDEN, "")                                                  \
 	F(R, u64, count, COUNT, "pages that were looked at, one in 64")                    \
 	F(R, u64, total_ns, NS, "of refaults: time from pushed out to read back, sum")     \

@@ -37,7 +37,6 @@ struct mm_struct___maps {
 
 struct task_struct___maps {
 	struct mm_struct___maps *mm;
-	struct files_struct *files;
 	struct signal_struct *signal;
 } __attribute__((preserve_access_index));
 

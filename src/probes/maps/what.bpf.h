@@ -5,17 +5,8 @@
 #ifndef MEMWHY_PROBES_MAPS_WHAT_BPF_H
 #define MEMWHY_PROBES_MAPS_WHAT_BPF_H
 
+#include "bpf/files.bpf.h"
 #include "probes/maps/held.bpf.h"
-
-/* linux/fdtable.h */
-struct fdtable {
-	unsigned int max_fds;
-	struct file **fd;
-} __attribute__((preserve_access_index));
-
-struct files_struct {
-	struct fdtable *fdt;
-} __attribute__((preserve_access_index));
 
 /* fs/mount.h, linux/path.h, linux/fs.h */
 struct vfsmount {
@@ -50,22 +41,6 @@ struct super_block___maps {
 #define ANON_INODE_FS_MAGIC 0x09041934
 #define S_IFMT 0170000
 #define S_IFCHR 0020000
-
-/* NULL: no such descriptor any more, or it cannot be known. */
-static __always_inline struct file___maps *current_file(u64 fd)
-{
-	struct task_struct___maps *task = (void *)bpf_get_current_task();
-	struct fdtable *fdt;
-	struct file___maps *file = 0;
-
-	if (!bpf_core_field_exists(task->files))
-		return 0;
-	fdt = BPF_CORE_READ(task, files, fdt);
-	if ((u32)fd >= BPF_CORE_READ(fdt, max_fds))
-		return 0;
-	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(fdt, fd) + (u32)fd);
-	return file;
-}
 
 /* 1: the directory is called shm; 0: it is the root of a file system; -1: neither. */
 static __always_inline int directory_is_shm(const struct dentry *dentry)

@@ -537,17 +537,60 @@ static void test_by_hand(void **unused)
 	assert_int_equal(x->level, LEVEL_RISK);
 	view_close(&f);
 
-	by_hand(&f, 7, CACHE_CALL_WRITE, 64000);
-	assert_non_null(strstr(only(&f)->title, "a write to memory.reclaim"));
+	by_hand(&f, 7, CACHE_CALL_GROUP, 64000);
+	assert_non_null(strstr(only(&f)->title, "a write to a file of a control group"));
 	view_close(&f);
 
-	by_hand(&f, 7, CACHE_CALL_WRITE, 64000); /* it writes files, and needs room for them */
+	by_hand(&f, 7, 1, 64000); /* write: it needs room for what it writes, whatever that is */
+	assert_null(strstr(only(&f)->title, "control group"));
+	view_close(&f);
+
+	/* … and what went in its writes and in its reads is of one evictor. */
+	by_hand(&f, 7, 1, 16000);
+	value(&f, "workingset_refault_file", 64000);
 	cached(&f, 7, 0, CACHE_WRITTEN, 640000);
+	cached(&f, 8, 7, CACHE_REFAULT, 16000);
+	cached(&f, 8, 9, CACHE_REFAULT, 32000);
 	assert_non_null(strstr(only(&f)->title, "writer (pid 7) writes 250 MiB a second past"));
 	view_close(&f);
 
 	by_hand(&f, 8, CACHE_CALL_FADVISE, 640); /* too few to hurt */
 	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+}
+
+/* It hides no other trouble, and what it costs most comes first. */
+static void test_by_hand_and_others(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	by_hand(&f, 8, CACHE_CALL_FADVISE, 6400);
+	value(&f, "workingset_refault_file", 64000);
+	cached(&f, 7, 0, 0, 640000);
+	cached(&f, 9, 0, 0, 6400);
+	cached(&f, 9, 7, CACHE_REFAULT, 64000);
+	assert_int_equal(conclude(&f), 2);
+	assert_non_null(strstr(f.report.findings.v[0].title, "POSIX_FADV_DONTNEED"));
+	assert_non_null(strstr(f.report.findings.v[1].title, "pushes the working set of"));
+	view_close(&f);
+
+	by_hand(&f, 8, CACHE_CALL_FADVISE, 64000);
+	value(&f, "workingset_refault_file", 640000);
+	cached(&f, 9, 9, CACHE_REFAULT, 640000);
+	assert_int_equal(conclude(&f), 2);
+	assert_non_null(strstr(f.report.findings.v[1].title, "The page cache is too small for"));
+	assert_int_equal(f.report.findings.v[1].tgid, 9);
+	view_close(&f);
+
+	by_hand(&f, 7, CACHE_CALL_GROUP, 64000);
+	for (u32 n = 0; n < 5; n++)
+		PUT(&f, struct cache_agg, REC_CACHE_AGG, .tgid = 10 + n, .evictor = 10 + n,
+			.call = CACHE_CALL_FADVISE, .flags = CACHE_REFAULT, .count = 200 + n);
+	assert_int_equal(conclude(&f), 4);
+	assert_int_equal(f.report.findings.v[0].tgid, 7);
+	for (u32 i = 1; i < 4; i++)
+		assert_int_equal(f.report.findings.v[i].tgid, 15 - i);
 	view_close(&f);
 }
 
@@ -1044,6 +1087,7 @@ int main(void)
 		cmocka_unit_test(test_evictor),
 		cmocka_unit_test(test_evictor_program),
 		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_by_hand_and_others),
 		cmocka_unit_test(test_cache_too_small),
 		cmocka_unit_test(test_cache_quiet),
 		cmocka_unit_test(test_kswapd_busy),
