@@ -31,9 +31,7 @@ static inline void anon_growth_feed(struct anon_growth *g, const struct process_
 
 static inline u64 anon_growth_bytes(const struct anon_growth *g)
 {
-	u64 first = g->first_bytes + g->first_swap_bytes, now = g->bytes + g->swap_bytes;
-
-	return now > first ? now - first : 0;
+	return counter_rise(g->first_bytes + g->first_swap_bytes, g->bytes + g->swap_bytes);
 }
 
 #endif

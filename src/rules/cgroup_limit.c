@@ -154,11 +154,6 @@ static struct out out_of(const struct state *s, const struct report *r, u64 cgro
 	return sum;
 }
 
-static u64 member_grown(const struct member *m)
-{
-	return anon_growth_bytes(&m->anon);
-}
-
 static u64 grown_bytes(const struct state *s, const struct report *r, u64 cgroup)
 {
 	u64 sum = 0;
@@ -166,7 +161,7 @@ static u64 grown_bytes(const struct state *s, const struct report *r, u64 cgroup
 	for (size_t i = 0; i < s->members.n; i++) {
 		const struct member *m = groups_value(&s->members, i);
 
-		sum += report_cgroup_within(r, m->cgroup, cgroup) ? member_grown(m) : 0;
+		sum += report_cgroup_within(r, m->cgroup, cgroup) ? anon_growth_bytes(&m->anon) : 0;
 	}
 	return sum;
 }
@@ -375,7 +370,7 @@ static void tell_members(struct report *r, struct finding *f, const struct state
 		below = best->rss_bytes;
 		if (!n)
 			f->tgid = tgid;
-		grown = member_grown(best);
+		grown = anon_growth_bytes(&best->anon);
 		finding_line(r, f->evidence, "%s has %s resident in it%s%s",
 			report_process(r, tgid), fmt_bytes(a, best->rss_bytes),
 			grown >= GROWN_BYTES ? ", and grew meanwhile by " : "",

@@ -4,9 +4,7 @@
 #include "base/units.h"
 #include "rules/facts.h"
 
-#define PATH_LEAST                                                                     \
-	0.15 /* of the samples: a smaller share is no evidence of where they come from \
-	      */
+#define PATH_LEAST 0.15 /* of the samples: a smaller share does not say where they come from */
 
 bool storm_takes(const struct faults_agg *r)
 {

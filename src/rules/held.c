@@ -7,14 +7,14 @@
 #include "base/units.h"
 #include "sys/fdlink.h"
 
-/* Less than this is no trouble anywhere, and less than this share not here. */
 /* An open file with what is behind it (x86-64, 6.x): struct file 256, and of a pipe half of its
  * inode, ring and pages, of a socket its sock and inode, of a path its dentry and inode. Event
  * descriptors, watches and the like share one inode (fs/anon_inodes.c). */
-#define WRITERS_LOOKED_AT 6
-#define WROTE_PART 1.5 /* as much as it grew: less or more by this factor at most */
 #define FILE_BYTES 1200
 #define FILE_SHARED_BYTES 512
+#define WRITERS_LOOKED_AT 6
+#define WROTE_PART 1.5 /* as much as it grew: less or more by this factor at most */
+/* Less than this is no trouble anywhere, and less than this share not here. */
 #define LEAST_BYTES (48ULL << 20)
 #define NOTE_SHARE 0.004
 #define ONE_HAS 0.7 /* of what its program has: that process is told alone */
@@ -31,7 +31,7 @@ int held_rule_init(void *v, const struct view_options *o, struct err *err)
 	(void)o;
 	(void)err;
 	facts_init(&h->facts);
-	groups_init(&h->files, sizeof(u32), sizeof(struct held_files));
+	groups_init(&h->files, sizeof(u64), sizeof(struct held_files));
 	groups_init(&h->segments, sizeof(u64), sizeof(struct held_segment));
 	groups_init(&h->processes, sizeof(u32), sizeof(struct held_both));
 	groups_init(&h->threads, sizeof(u32), sizeof(struct held_cpu));
@@ -39,14 +39,15 @@ int held_rule_init(void *v, const struct view_options *o, struct err *err)
 	groups_init(&h->parents_first, sizeof(u32), sizeof(struct held_children));
 	groups_init(&h->disks, sizeof(u32), sizeof(struct held_disk));
 	groups_init(&h->traces, sizeof(u32), sizeof(struct held_trace));
-	groups_init(&h->courses, sizeof(u32), sizeof(struct shape));
+	groups_init(&h->courses, sizeof(u64), sizeof(struct shape));
 	return 0;
 }
 
 static int files_feed(struct held *h, const struct held_files *r)
 {
-	struct held_files *f = groups_get(&h->files, &r->mount);
-	struct shape *course = groups_get(&h->courses, &r->mount);
+	u64 key = held_files_key(r);
+	struct held_files *f = groups_get(&h->files, &key);
+	struct shape *course = groups_get(&h->courses, &key);
 
 	if (!f || !course)
 		return -ENOMEM;
@@ -390,7 +391,8 @@ int held_level_growing(const struct report *r, u64 bytes, const struct held_grow
 
 int held_level_soon(int level, const struct held_growth *g)
 {
-	return level >= 0 && g->rate > 0 && g->left < HELD_SOON_S ? MAX(level, (int)LEVEL_RISK) : level;
+	return level >= 0 && g->rate > 0 && g->left < HELD_SOON_S ? MAX(level, (int)LEVEL_RISK)
+								  : level;
 }
 
 void held_tell_left(
@@ -435,6 +437,16 @@ const char *held_writer(struct report *r, const struct held *h, const struct sha
 		t = held_next(h, written_bytes, &t);
 	}
 	return who;
+}
+
+bool held_is_gone(const struct held *h, u64 time_ns)
+{
+	return time_ns + HELD_GONE_NS < h->totals.h.time_ns;
+}
+
+u64 held_files_key(const struct held_files *f)
+{
+	return f->device ? f->device : f->mount; /* 0: not recorded, of any */
 }
 
 bool held_files_removed(const struct held_files *f)

@@ -23,7 +23,7 @@ struct held_cpu {
 
 struct held {
 	struct facts facts;
-	struct groups files;     /* string id of the mount -> struct held_files, the last */
+	struct groups files;     /* held_files_key() -> struct held_files, the last */
 	struct groups segments;  /* id -> struct held_segment, the last */
 	struct groups processes; /* tgid -> struct held_both */
 	struct groups threads;   /* tid -> struct held_cpu */
@@ -34,7 +34,7 @@ struct held {
 	struct groups traces;      /* string id of the instance -> struct held_trace, the last */
 	struct held_maps maps;     /* the last; maps 0: none */
 	struct held_totals totals; /* the last; h.size 0: none */
-	struct groups courses;     /* string id of the mount -> struct shape: its bytes over time */
+	struct groups courses;     /* held_files_key() -> struct shape: its bytes over time */
 	u64 last_ns;               /* of any record */
 };
 
@@ -108,15 +108,19 @@ int held_level_soon(int level, const struct held_growth *g);
 void held_tell_left(
 	struct report *r, struct finding *f, const struct facts *facts, const struct held_growth *g);
 
-
 /* What grows by less is not told by its course. */
 #define HELD_COURSE_NS (4 * NSEC_PER_SEC)
 #define HELD_COURSE_BYTES (16ULL << 20)
-#define HELD_GONE_NS (2500 * NSEC_PER_MSEC) /* before the end: what did not grow since has stopped */
+/* Before the end: what did not grow since has stopped. */
+#define HELD_GONE_NS (2500 * NSEC_PER_MSEC)
 
+/* It was there at an earlier look, and no more at the latest one. */
+bool held_is_gone(const struct held *h, u64 time_ns);
 /* Who wrote about as much as this grew by, to no disk; NULL: nobody, or several did. */
 const char *held_writer(struct report *r, const struct held *h, const struct shape *s,
 	double *ret_rate, u32 *ret_tgid);
+/* The file system: where it is mounted may change with whom it is seen through. */
+u64 held_files_key(const struct held_files *f);
 /* Most of it is in files that were removed and that processes have open: these are told. */
 bool held_files_removed(const struct held_files *f);
 

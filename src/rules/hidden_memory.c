@@ -66,19 +66,19 @@ static void remount_line(struct report *r, const char *lines[FINDING_LINES], con
 		finding_line(r, lines, "`mount -o remount,%s=%llu%s %s`", option, n, unit, point);
 }
 
-static const char *writer_find(
-	struct report *r, const struct held *h, const struct held_files *f, double *ret_rate)
+static const struct shape *course_of(const struct held *h, const struct held_files *f)
 {
-	u32 tgid;
+	u64 key = held_files_key(f);
 
-	return held_writer(r, h, groups_find(&h->courses, &f->mount), ret_rate, &tgid);
+	return groups_find(&h->courses, &key);
 }
 
-static void tmpfs_writer(
+static const char *tmpfs_writer(
 	struct report *r, struct finding *x, const struct held *h, const struct held_files *f)
 {
 	double rate = 0;
-	const char *who = writer_find(r, h, f, &rate);
+	u32 tgid;
+	const char *who = held_writer(r, h, course_of(h, f), &rate, &tgid);
 	char a[UNIT_BUF];
 
 	if (who)
@@ -95,6 +95,7 @@ static void tmpfs_writer(
 			"no process has files of it open: who wrote them is not known, but user %u "
 			"owns the largest",
 			f->uid);
+	return who;
 }
 
 static void tmpfs_try(
@@ -157,7 +158,7 @@ static void tell_inodes(struct report *r, const struct held *h, const struct hel
 /* How fast it grows, a second, if it did all the time and to the end; else 0. */
 static double files_rate(const struct held *h, const struct held_files *f)
 {
-	const struct shape *s = groups_find(&h->courses, &f->mount);
+	const struct shape *s = course_of(h, f);
 	double rate;
 
 	if (!s || s->trend.last_ns - s->trend.first_ns < HELD_COURSE_NS ||
@@ -198,7 +199,7 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 {
 	bool one = f->directory && f->directory_bytes * 3 >= f->used_bytes;
 	const char *dir = held_text(r, one ? f->directory : f->mount);
-	double rate = files_rate(h, f), wrote;
+	double rate = files_rate(h, f);
 	const char *who;
 	int level = held_level(r, f->used_bytes);
 	struct finding *x;
@@ -214,13 +215,6 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	x->held_bytes = f->used_bytes;
 	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, f->used_bytes);
 	x->losses = LOSS_GROUP;
-	who = writer_find(r, h, f, &wrote);
-	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s", place_text(r, dir),
-		fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
-		held_share_of(r, &h->facts, x->cgroup, f->used_bytes),
-		rate > 0 ? report_text(r, ", and grow by %s a second%s%s", fmt_bytes(b, (u64)rate),
-				   who ? ", most likely by " : "", who ? who : "")
-			 : "");
 	x->confidence = f->partial ? "high for the size; not all of it was looked through to find "
 				     "the directory"
 				   : "high: the file system's own count";
@@ -230,7 +224,13 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	if (f->directory_files)
 		finding_line(r, x->evidence, "%s has %llu of the files, the last written %s", dir,
 			one ? f->directory_files : f->files, age_text(r, f->newest_age_ns));
-	tmpfs_writer(r, x, h, f);
+	who = tmpfs_writer(r, x, h, f);
+	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s", place_text(r, dir),
+		fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
+		held_share_of(r, &h->facts, x->cgroup, f->used_bytes),
+		rate > 0 ? report_text(r, ", and grow by %s a second%s%s", fmt_bytes(b, (u64)rate),
+				   who ? ", most likely by " : "", who ? who : "")
+			 : "");
 	tmpfs_growth(r, x, h, f, rate);
 	x->why = "A file in tmpfs is shared memory: it counts as used, belongs to no process, "
 		 "cannot "
@@ -245,10 +245,13 @@ struct orphans {
 	const struct held_segment *most;
 };
 
+static bool is_orphan(const struct held *h, const struct held_segment *g)
+{
+	return !g->attached && !held_is_gone(h, g->h.time_ns);
+}
+
 static void orphans_take(struct orphans *o, const struct held_segment *g)
 {
-	if (g->attached)
-		return;
 	o->n++;
 	o->bytes += g->resident_bytes + g->swap_bytes;
 	if (!o->most || g->resident_bytes > o->most->resident_bytes)
@@ -263,7 +266,7 @@ static void segments_evidence(struct report *r, struct finding *x, const struct 
 	for (size_t i = 0; i < h->segments.n && told < 3; i++) {
 		const struct held_segment *g = groups_value(&h->segments, i);
 
-		if (g->attached)
+		if (!is_orphan(h, g))
 			continue;
 		told++;
 		finding_line(r, x->evidence,
@@ -284,7 +287,7 @@ static void segments_try(struct report *r, struct finding *x, const struct held 
 	for (size_t i = 0; i < h->segments.n && told < SEGMENTS_REMOVED; i++) {
 		const struct held_segment *g = groups_value(&h->segments, i);
 
-		if (g->attached)
+		if (!is_orphan(h, g))
 			continue;
 		str_addf(&ids, "%s-m" COMMAND_WORD_END "%llu", told ? COMMAND_WORD_END : "", g->id);
 		told++;
@@ -303,7 +306,8 @@ static void tell_segments(struct report *r, const struct held *h)
 	char a[UNIT_BUF];
 
 	for (size_t i = 0; i < h->segments.n; i++)
-		orphans_take(&o, groups_value(&h->segments, i));
+		if (is_orphan(h, groups_value(&h->segments, i)))
+			orphans_take(&o, groups_value(&h->segments, i));
 	level = held_level_stuck(r, o.bytes);
 	x = level < 0 ? NULL : report_finding(r, level, "shm-orphans");
 	if (!x)
@@ -390,7 +394,7 @@ static u64 queues_bytes(const struct held_queues *q)
 static void tell_queues(struct report *r, const struct held *h)
 {
 	const struct held_queues *q = &h->queues, *first = &h->queues_first;
-	u64 bytes = queues_bytes(q);
+	u64 bytes = held_is_gone(h, q->h.time_ns) ? 0 : queues_bytes(q);
 	struct held_growth g = held_growth(&h->facts, counter_rise(queues_bytes(first), bytes),
 		(double)counter_rise(first->h.time_ns, q->h.time_ns) / 1e9);
 	int level = held_level_growing(r, bytes, &g);
@@ -447,9 +451,9 @@ static void disk_try(struct report *r, struct finding *x, const struct held_disk
 	finding_line(r, x->verify, "`zramctl %s`", device);
 }
 
-static void tell_disk(struct report *r, const struct held_disk *d)
+static void tell_disk(struct report *r, const struct held *h, const struct held_disk *d)
 {
-	int level = held_level(r, d->memory_bytes);
+	int level = held_is_gone(h, d->h.time_ns) ? -1 : held_level(r, d->memory_bytes);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "zram-disk");
 	const char *use = d->use == ZRAM_MOUNTED ? ", mounted on "
 			  : d->use == ZRAM_BELOW ? ", below "
@@ -487,20 +491,35 @@ static void trace_try(struct report *r, struct finding *x, const struct held_tra
 		finding_line(r, x->try_, "It is not mounted: `mount -t tracefs tracefs " TRACEFS "`");
 	if (t->instance)
 		finding_line(r, x->try_, "If nobody uses it: `rmdir %s`", dir);
-	finding_line(r, x->try_, "Make it small, %s:",
-		t->on ? "which keeps fewer of the last events" : "which throws away what is in it");
-	finding_line(r, x->try_, "`echo %llu > %s/buffer_size_kb`", TRACE_KB, dir);
-	if (t->cpu_bytes)
-		finding_line(r, x->undo, "`echo %llu > %s/buffer_size_kb`", t->cpu_bytes >> 10, dir);
+	if (t->cpu_bytes && t->cpu_bytes >> 10 <= TRACE_KB) {
+		finding_line(r, x->try_,
+			"On each CPU it is no larger than the kernel makes it by itself; a smaller "
+			"one from the next boot on: trace_buf_size= on its command line.");
+	} else {
+		if (!t->cpu_bytes)
+			finding_line(r, x->try_,
+				"Its size is not the same on all CPUs, note these first: `grep . "
+				"%s/per_cpu/cpu*/buffer_size_kb`",
+				dir);
+		finding_line(r, x->try_, "Make it small, %s:",
+			t->on ? "which keeps fewer of the last events"
+			      : "which throws away what is in it");
+		finding_line(r, x->try_, "`echo %llu > %s/buffer_size_kb`", TRACE_KB, dir);
+		if (t->cpu_bytes)
+			finding_line(r, x->undo, "`echo %llu > %s/buffer_size_kb`",
+				t->cpu_bytes >> 10, dir);
+		else
+			finding_line(r, x->undo, "Write the sizes back that you noted, CPU by CPU.");
+	}
 	if (!t->directory)
 		finding_line(r, x->undo, "`umount " TRACEFS "`");
 	finding_line(r, x->undo, "What was in it does not come back.");
 	finding_line(r, x->verify, "`cat %s/buffer_total_size_kb`", dir);
 }
 
-static void tell_trace(struct report *r, const struct held_trace *t)
+static void tell_trace(struct report *r, const struct held *h, const struct held_trace *t)
 {
-	int level = held_level_stuck(r, t->bytes);
+	int level = held_is_gone(h, t->h.time_ns) ? -1 : held_level_stuck(r, t->bytes);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "trace-buffers");
 	char a[UNIT_BUF];
 
@@ -532,9 +551,9 @@ static int report(void *v, struct report *r)
 		tell_inodes(r, h, groups_value(&h->files, i));
 	}
 	for (size_t i = 0; i < h->disks.n; i++)
-		tell_disk(r, groups_value(&h->disks, i));
+		tell_disk(r, h, groups_value(&h->disks, i));
 	for (size_t i = 0; i < h->traces.n; i++)
-		tell_trace(r, groups_value(&h->traces, i));
+		tell_trace(r, h, groups_value(&h->traces, i));
 	tell_queues(r, h);
 	tell_segments(r, h);
 	tell_memfd(r, h);

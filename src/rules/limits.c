@@ -339,11 +339,13 @@ static u64 threads(const struct held_process *p)
 	return p->threads;
 }
 
-/* Who has so many on the machine: they may be of another program than the one that is refused. */
+/* Who has so many: they may be of another program than the one that is refused. */
 static void tasks_tell(struct report *r, struct finding *x, const struct held *h)
 {
 	struct held_top most = held_most(h, threads);
 	const struct held_children *parent = NULL;
+	const char *all = r->scoped || h->totals.status_cut ? "of those that were looked at"
+							    : "of all on this machine";
 
 	for (size_t i = 0; i < h->parents.n; i++) {
 		const struct held_children *c = groups_value(&h->parents, i);
@@ -352,15 +354,14 @@ static void tasks_tell(struct report *r, struct finding *x, const struct held *h
 			parent = c;
 	}
 	if (most.bytes > 1)
-		finding_line(r, x->evidence, "of all on this machine %s has most threads, %llu",
+		finding_line(r, x->evidence, "%s %s has most threads, %llu", all,
 			held_who(r, &most), most.bytes);
 	if (parent && parent->threads > 1)
 		finding_line(r, x->evidence,
-			"of all on this machine %s (pid %u) has most child processes, %llu, %s",
-			held_text(r, parent->name), parent->tgid, parent->children,
-			parent->zombies == parent->children
-				? "ended and not waited for"
-				: report_text(r, "with %llu threads", parent->threads));
+			"%s the children of %s (pid %u) have most threads, %llu in %llu processes%s",
+			all, held_text(r, parent->name), parent->tgid, parent->threads,
+			parent->children,
+			parent->zombies == parent->children ? ", ended and not waited for" : "");
 	finding_line(
 		r, x->try_, "See who has most: `ps -eo user,pid,nlwp,comm --sort=-nlwp | head`");
 }

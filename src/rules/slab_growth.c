@@ -378,7 +378,7 @@ static u64 traces_bytes(const struct held *h)
 	for (size_t i = 0; i < h->traces.n; i++) {
 		const struct held_trace *t = groups_value(&h->traces, i);
 
-		bytes += t->bytes;
+		bytes += held_is_gone(h, t->h.time_ns) ? 0 : t->bytes;
 	}
 	return bytes;
 }

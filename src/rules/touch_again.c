@@ -25,8 +25,8 @@
 struct process_faults {
 	struct storm touched;
 	u64 start_ns, first_bytes, last_bytes, peak_bytes; /* anonymous; start 0: not known */
-	u64 samples;
-	u64 least_bytes, other_least, other_peak; /* other: resident, and not anonymous */
+	u64 samples, exact;                /* exact: those that tell its shared memory */
+	u64 least_bytes, shared_least, shared_peak;
 };
 
 struct call_key {
@@ -77,14 +77,19 @@ static int memory_feed(struct state *s, const struct process_memory *r)
 	if (!p)
 		return -ENOMEM;
 	if (p->start_ns != r->start_ns || !p->samples) {
-		p->start_ns = r->start_ns;
-		p->first_bytes = r->first_anon_bytes;
+		*p = (struct process_faults){.touched = p->touched,
+			.start_ns = r->start_ns,
+			.first_bytes = r->first_anon_bytes,
+			.least_bytes = ~0ULL,
+			.shared_least = ~0ULL};
 	}
-	if (!p->samples++)
-		p->least_bytes = p->other_least = ~0ULL;
+	p->samples++;
+	if (r->h.flags & PROCESS_EXACT) {
+		p->exact++;
+		p->shared_least = MIN(p->shared_least, r->rss_shmem_bytes);
+		p->shared_peak = MAX(p->shared_peak, r->rss_shmem_bytes);
+	}
 	p->least_bytes = MIN(p->least_bytes, r->anon_bytes);
-	p->other_least = MIN(p->other_least, counter_rise(r->anon_bytes, r->rss_bytes));
-	p->other_peak = MAX(p->other_peak, counter_rise(r->anon_bytes, r->rss_bytes));
 	p->last_bytes = r->anon_bytes;
 	p->peak_bytes = MAX(p->peak_bytes, r->anon_bytes);
 	return 0;
@@ -194,7 +199,7 @@ static void tell_giver(struct report *r, struct finding *f, const struct state *
  * anonymous memory does not. No allocator has a part in it. */
 static bool is_shared(const struct process_faults *p)
 {
-	u64 swing = p->samples >= 3 ? p->other_peak - p->other_least : 0;
+	u64 swing = p->exact >= 3 ? p->shared_peak - p->shared_least : 0;
 
 	return swing >= SHARED_SWING && swing >= 4 * (p->peak_bytes - p->least_bytes);
 }
@@ -251,18 +256,14 @@ static void tell(
 	finding_line(r, f->verify, "`memwhy faults --stacks=user --for 10s -p %u`", tgid);
 }
 
-static u64 grown(const struct process_faults *p)
-{
-	return p->last_bytes > p->first_bytes ? p->last_bytes - p->first_bytes : 0;
-}
-
 /* Did it live on, and keep little of what it touched? Of one that is too small to be sampled its
  * calls tell that it gave back as much. */
 static bool churns(const struct state *s, u32 tgid, const struct process_faults *p, u64 page)
 {
 	const struct call_key *k;
 	const struct calls *c = p->samples < 2 ? giver_find(s, tgid, &k) : NULL;
-	u64 kept = MAX(grown(p), p->peak_bytes / KEPT_PART) + facts_delta(&s->sums.facts, "Shmem");
+	u64 grown = counter_rise(p->first_bytes, p->last_bytes);
+	u64 kept = MAX(grown, p->peak_bytes / KEPT_PART) + facts_delta(&s->sums.facts, "Shmem");
 
 	if (p->touched.pages < MIN_CHURN_PAGES || p->touched.pages * page < KEPT_PART * kept)
 		return false;
@@ -299,7 +300,9 @@ static int level_of(const struct report *r, const struct process_faults *p)
 
 	if (share < NOTE_SHARE)
 		return -1;
-	return young || is_shared(p) ? LEVEL_NOTE : MAX(share_level(share, 0.1, 0.25, 0.7), (int)LEVEL_NOTE);
+	return young || is_shared(p)
+		       ? LEVEL_NOTE
+		       : MAX(share_level(share, 0.1, 0.25, 0.7), (int)LEVEL_NOTE);
 }
 
 static int report(void *v, struct report *r)

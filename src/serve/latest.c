@@ -45,7 +45,7 @@ static const struct state_kind {
 	{REC_SWAP_DEVICE, offsetof(struct swap_device, name), SWAP_NAME_LEN, false},
 	{REC_PAGES_LISTS, 0, 0, false},
 	{REC_MAPS_LIMIT, offsetof(struct maps_limit, name), MAPS_LIMIT_LEN, false},
-	{REC_HELD_FILES, offsetof(struct held_files, mount), 4, false},
+	{REC_HELD_FILES, offsetof(struct held_files, device), 8, false},
 	{REC_HELD_SEGMENT, offsetof(struct held_segment, id), 8, false},
 	{REC_HELD_PROCESS, offsetof(struct held_process, tgid), 4, true},
 	{REC_HELD_THREAD, offsetof(struct held_thread, tid), 4, false},

@@ -26,7 +26,8 @@
 	F(R, u64, opener_files, COUNT, "how many it has open")                               \
 	F(R, u64, inodes, COUNT, "its files and directories, empty ones too")                \
 	F(R, u64, first_inodes, COUNT, "inodes when it was first seen")                      \
-	F(R, u64, most_inodes, COUNT, "how many it may have; 0: not known")
+	F(R, u64, most_inodes, COUNT, "how many it may have; 0: not known")                  \
+	F(R, u64, device, ID, "its device (st_dev)")
 RECORD(held_files, HELD_FILES_FIELDS);
 
 /* What glibc's malloc holds in a process with much anonymous memory, as read from outside. */

@@ -263,6 +263,7 @@ static int mount_send(struct capture *c, struct holders *s, struct tmpfs_mount *
 		return 0;
 	m->sent_bytes = m->used_bytes;
 	r.mount = names_string(c->names, m->point);
+	r.device = m->device;
 	r.used_bytes = m->used_bytes;
 	r.first_used_bytes = m->first_bytes;
 	r.inodes = m->inodes;

@@ -61,6 +61,42 @@ static void test_tmpfs(void **unused)
 	end(&b);
 }
 
+/* One that is seen through another process than at first is still one. */
+static void test_tmpfs_seen_anew(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "/proc/70/root/dev/shm");
+	string(&b, 2, "/proc/80/root/dev/shm");
+	for (u32 i = 1; i <= 2; i++)
+		PUT(&b, struct held_files, REC_HELD_FILES, .mount = i, .device = 45,
+			.used_bytes = 900 * MIB, .found_bytes = 900 * MIB);
+	assert_non_null(strstr(only(&b)->title, "(pid 80) (tmpfs) hold 900 MiB"));
+	end(&b);
+}
+
+/* What only the first look saw is not told at the end. */
+static void test_gone_by_the_end(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	for (u64 seconds = 0; seconds <= 10; seconds += 10) {
+		begin(&b, &rule_hidden_memory, 1);
+		string(&b, 1, "/dev/zram0");
+		PUT(&b, struct held_trace, REC_HELD_TRACE, .bytes = 900 * MIB);
+		PUT(&b, struct held_segment, REC_HELD_SEGMENT, .id = 5, .resident_bytes = 900 * MIB);
+		PUT(&b, struct held_disk, REC_HELD_DISK, .device = 1, .memory_bytes = 900 * MIB);
+		PUT(&b, struct held_queues, REC_HELD_QUEUES, .queues = 1, .bytes = 900 * MIB);
+		PUT_AT(&b, (1 + seconds) * NSEC_PER_SEC, struct held_totals, REC_HELD_TOTALS,
+			.processes = 50);
+		assert_int_equal(conclude(&b), seconds ? 0 : 4);
+		end(&b);
+	}
+}
+
 static void test_segments(void **unused)
 {
 	const struct finding *f;
@@ -201,6 +237,15 @@ static void test_trace_buffers(void **unused)
 	assert_true(says(f->try_, "mount -t tracefs tracefs /sys/kernel/tracing"));
 	assert_true(says(f->undo, "umount /sys/kernel/tracing"));
 	assert_false(says(f->try_, "rmdir"));
+	assert_true(says(f->try_, "grep . /sys/kernel/tracing/per_cpu/cpu*/buffer_size_kb"));
+	assert_false(says(f->undo, "buffer_size_kb"));
+	assert_true(says(f->undo, "that you noted"));
+	end(&b);
+
+	begin(&b, &rule_hidden_memory, 1); /* of the default size, on many CPUs */
+	PUT(&b, struct held_trace, REC_HELD_TRACE, .bytes = 300 * MIB, .cpu_bytes = 1408 << 10);
+	f = only(&b);
+	assert_false(says(f->try_, "buffer_size_kb"));
 	assert_false(says(f->undo, "buffer_size_kb"));
 	end(&b);
 
@@ -464,7 +509,17 @@ static void test_limits(void **unused)
 		.threads = 4100);
 	f = only(&b);
 	assert_true(says(f->try_, "`sysctl -w kernel.threads-max=10000`"));
-	assert_true(says(f->evidence, "(pid 9) has most child processes, 4000, with 4100 threads"));
+	assert_true(says(f->evidence, "of all on this machine the children of "));
+	assert_true(says(f->evidence, "(pid 9) have most threads, 4100 in 4000 processes"));
+	end(&b);
+	limit(&b, MAPS_FORK, MAPS_WHY_THREADS, 11, 5000); /* a few with many, of those looked at */
+	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 8, .children = 2000,
+		.zombies = 2000, .threads = 2000);
+	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 9, .children = 200,
+		.threads = 2900);
+	PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50, .status_cut = 1);
+	assert_true(says(only(&b)->evidence, "of those that were looked at the children of "));
+	assert_true(says(b.report.findings.v[0].evidence, "2900 in 200 processes"));
 	end(&b);
 	limit(&b, MAPS_FORK, MAPS_WHY_TASKS, 11, 0);
 	f = only(&b);
@@ -995,6 +1050,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tmpfs),
+		cmocka_unit_test(test_tmpfs_seen_anew),
+		cmocka_unit_test(test_gone_by_the_end),
 		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_memfd),
 		cmocka_unit_test(test_inodes),

@@ -280,24 +280,35 @@ static void test_touched_again_young(void **unused)
 	view_close(&f);
 }
 
-/* New shared memory, made, passed on and let go, is no matter of an allocator. */
+/* New shared memory, made, passed on and let go, is no matter of an allocator; files that it maps
+ * are no shared memory, nor is what an earlier process of its number had. */
 static void test_touched_shared(void **unused)
 {
+	enum { ANON, SHARED, FILES, EARLIER };
+
 	(void)unused;
-	for (int shared = 0; shared < 2; shared++) {
+	for (int what = ANON; what <= EARLIER; what++) {
 		const struct finding *x;
 		struct fixture f;
 
 		begin(&f, &rule_touch_again);
-		for (u64 i = 0; i < 4; i++)
-			PUT(&f, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7, .ppid = 1,
-				.start_ns = 5, .first_anon_bytes = 40 * MIB,
-				.anon_bytes = (40 + (shared ? 0 : i % 2 * 20)) * MIB,
-				.rss_bytes = (50 + i % 2 * 20) * MIB, .comm = "writer");
+		for (u64 i = 0; i < 8; i++) {
+			u64 swing = i % 2 * 20 * MIB, own = what == EARLIER && i > 3;
+
+			PUT(&f, struct process_memory, REC_PROCESS_MEMORY,
+				.h.flags = PROCESS_EXACT, .tgid = 7, .ppid = 1, .start_ns = 5 + own,
+				.first_anon_bytes = 40 * MIB,
+				.anon_bytes = 40 * MIB + (what == ANON || own ? swing : 0),
+				.rss_bytes = 70 * MIB + swing,
+				.rss_shmem_bytes = MIB + (what == SHARED || (what == EARLIER && !own)
+								    ? swing
+								    : 0),
+				.comm = "writer");
+		}
 		faults(&f, 7, TOUCHED, 400000, 4 * NSEC_PER_SEC);
 		x = only(&f);
-		assert_int_equal(x->level, shared ? LEVEL_NOTE : LEVEL_WARNING);
-		assert_int_equal(says(x->try_, "use the same segment again"), shared);
+		assert_int_equal(x->level, what == SHARED ? LEVEL_NOTE : LEVEL_WARNING);
+		assert_int_equal(says(x->try_, "use the same segment again"), what == SHARED);
 		view_close(&f);
 	}
 }
