@@ -80,6 +80,7 @@ struct super_block {
 
 struct inode {
 	unsigned long i_ino;
+	unsigned int i_generation;
 	struct super_block *i_sb;
 } __attribute__((preserve_access_index));
 

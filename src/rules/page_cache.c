@@ -36,16 +36,23 @@ struct pair {
 	u32 call; /* enum cache_call; 0: for room */
 };
 
+struct lost {
+	u64 pages;
+	u64 last_ns;
+	u32 times; /* that it was so when the tables were read */
+};
+
 #define COUPLES 3 /* told: one for each limit that they share */
 
 struct state {
 	struct rule_sums sums; /* tgid -> struct reader */
-	struct groups pairs;   /* struct pair -> u64: pages read back */
+	struct groups pairs;   /* struct pair -> struct lost: read back */
 	u64 read, refaults;
 	u64 on_ns, covered_ns;
 };
 
-#define BY_HAND 4 /* told */
+#define BY_HAND 4    /* told */
+#define HAND_TIMES 2 /* seconds in which it was seen */
 
 static int init(void *v, const struct view_options *o, struct err *err)
 {
@@ -54,7 +61,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	(void)o;
 	(void)err;
 	rule_sums_init(&s->sums, sizeof(u32), sizeof(struct reader));
-	groups_init(&s->pairs, sizeof(struct pair), sizeof(u64));
+	groups_init(&s->pairs, sizeof(struct pair), sizeof(struct lost));
 	return 0;
 }
 
@@ -79,11 +86,13 @@ static int refault_feed(struct state *s, struct reader *p, const struct cache_ag
 {
 	struct pair key = {r->tgid, r->flags & CACHE_BY_KSWAPD ? 0 : r->evictor,
 		hand_text(r->call) ? r->call : 0};
-	u64 *n = groups_get(&s->pairs, &key);
+	struct lost *lost = groups_get(&s->pairs, &key);
 
-	if (!n)
+	if (!lost)
 		return -ENOMEM;
-	*n += r->count;
+	lost->times += !lost->times || r->h.time_ns != lost->last_ns;
+	lost->last_ns = r->h.time_ns;
+	lost->pages += r->count;
 	p->refaults += r->count;
 	p->refault_ns += r->total_ns;
 	s->refaults += r->count;
@@ -254,7 +263,8 @@ static int sides_make(const struct state *s, struct report *r, bool programs, st
 			p.victim = p.victim ? program_of(s, r, p.victim) : 0;
 			p.evictor = p.evictor ? program_of(s, r, p.evictor) : 0;
 		}
-		rc = pair_merge(ret, &p, *(const u64 *)groups_value(&s->pairs, i));
+		rc = pair_merge(
+			ret, &p, ((const struct lost *)groups_value(&s->pairs, i))->pages);
 	}
 	return rc;
 }
@@ -432,12 +442,14 @@ static void tell_hand(struct report *r, const struct state *s, const struct pair
 	hand_try(r, f, p);
 }
 
-static bool is_by_hand(const struct state *s, const struct pair *p, u64 n)
+/* A habit, or much at once: one file that was given back too early is neither. */
+static bool is_by_hand(const struct state *s, const struct pair *p, const struct lost *l)
 {
 	const struct reader *victim = groups_find(&s->sums.by, &p->victim);
 
-	return victim && p->call && pages_second(s, n) >= REFAULTS_RISK &&
-	       (double)n >= PAIR_PART * (double)victim->refaults;
+	return victim && p->call && (double)l->pages >= PAIR_PART * (double)victim->refaults &&
+	       pages_second(s, l->pages) >=
+		       (l->times >= HAND_TIMES ? REFAULTS_RISK : REFAULTS_WARNING);
 }
 
 /* Those with most pages, and of whom: it is not the cache that is too small for these. */
@@ -451,15 +463,16 @@ static u32 tell_by_hand(struct report *r, const struct state *s, u32 victims[BY_
 		u64 most_n = 0;
 
 		for (size_t i = 0; i < s->pairs.n; i++) {
-			u64 n = *(const u64 *)groups_value(&s->pairs, i);
+			const struct lost *l = groups_value(&s->pairs, i);
 			bool again = false;
 
 			for (u32 k = 0; k < n_told; k++)
 				again |= told[k] == i;
-			if (n <= most_n || again || !is_by_hand(s, groups_key(&s->pairs, i), n))
+			if (l->pages <= most_n || again ||
+				!is_by_hand(s, groups_key(&s->pairs, i), l))
 				continue;
 			best = i;
-			most_n = n;
+			most_n = l->pages;
 		}
 		if (best == s->pairs.n)
 			break;

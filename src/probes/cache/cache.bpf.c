@@ -18,7 +18,7 @@ struct {
 } burst SEC(".maps");
 
 struct place {
-	u64 mapping; /* a number */
+	u64 mapping; /* a number: of one file */
 	u64 index;
 };
 
@@ -50,13 +50,27 @@ struct task_struct___cache {
 #define CGROUP_MAGIC 0x27e0eb /* linux/magic.h, of versions 1 and 2 */
 #define CGROUP2_MAGIC 0x63677270
 
+struct address_space {
+	struct inode *host;
+} __attribute__((preserve_access_index));
+
+/* The same for one file only: a new one gets the memory and the number of one that was removed. */
+static __always_inline u64 file_of(u64 of)
+{
+	u64 mapping = folio_mapping(of);
+	struct inode *inode = BPF_CORE_READ((struct address_space *)mapping, host);
+
+	return mapping ^ (u64)BPF_CORE_READ(inode, i_generation) << 32 ^
+	       BPF_CORE_READ(inode, i_ino);
+}
+
 /* Returns how many pages that are followed are in it, and where the first one is. */
 static __always_inline u64 place_of(u64 of, struct place *ret)
 {
 	ret->index = folio_index(of);
 	if (ret->index % CACHE_STRIDE)
 		return 0;
-	ret->mapping = folio_mapping(of);
+	ret->mapping = file_of(of);
 	return (folio_pages(of) + CACHE_STRIDE - 1) / CACHE_STRIDE;
 }
 

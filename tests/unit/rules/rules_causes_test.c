@@ -517,13 +517,20 @@ static void test_evictor(void **unused)
 	view_close(&f);
 }
 
-static void by_hand(struct fixture *f, u32 evictor, u16 call, u64 pages)
+static void by_hand_in(struct fixture *f, u32 evictor, u16 call, u64 pages, u32 seconds)
 {
 	begin(f, &rule_page_cache);
 	refaulted(f, call == CACHE_CALL_FADVISE ? 0 : pages); /* that leaves the kernel no trace */
 	cached(f, 8, 0, 0, 6400);
-	PUT(f, struct cache_agg, REC_CACHE_AGG, .tgid = 8, .evictor = evictor, .call = call,
-		.flags = CACHE_REFAULT, .count = pages / CACHE_STRIDE);
+	for (u32 i = 0; i < seconds; i++)
+		PUT_AT(f, struct cache_agg, REC_CACHE_AGG, 0, (i + 1) * NSEC_PER_SEC, .tgid = 8,
+			.evictor = evictor, .call = call, .flags = CACHE_REFAULT,
+			.count = pages / CACHE_STRIDE / seconds);
+}
+
+static void by_hand(struct fixture *f, u32 evictor, u16 call, u64 pages)
+{
+	by_hand_in(f, evictor, call, pages, 2);
 }
 
 /* Nobody needed room: the call tells who it was, and that the cache is not too small. */
@@ -568,6 +575,14 @@ static void test_by_hand(void **unused)
 	by_hand(&f, 8, CACHE_CALL_FADVISE, 640); /* too few to hurt */
 	assert_int_equal(conclude(&f), 0);
 	view_close(&f);
+
+	by_hand_in(&f, 8, CACHE_CALL_FADVISE, 6400, 1); /* one file, once */
+	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+
+	by_hand_in(&f, 8, CACHE_CALL_FADVISE, 64000, 1); /* much at once */
+	assert_int_equal(only(&f)->level, LEVEL_WARNING);
+	view_close(&f);
 }
 
 /* It hides no other trouble, and what it costs most comes first. */
@@ -597,7 +612,7 @@ static void test_by_hand_and_others(void **unused)
 	by_hand(&f, 7, CACHE_CALL_GROUP, 64000);
 	for (u32 n = 0; n < 5; n++)
 		PUT(&f, struct cache_agg, REC_CACHE_AGG, .tgid = 10 + n, .evictor = 10 + n,
-			.call = CACHE_CALL_FADVISE, .flags = CACHE_REFAULT, .count = 200 + n);
+			.call = CACHE_CALL_FADVISE, .flags = CACHE_REFAULT, .count = 400 + n);
 	assert_int_equal(conclude(&f), 4);
 	assert_int_equal(f.report.findings.v[0].tgid, 7);
 	for (u32 i = 1; i < 4; i++)
