@@ -15,12 +15,15 @@
 struct killed {
 	struct oom_kill mark;     /* h.size 0: not seen */
 	struct oom_report report; /* the same */
+	struct oom_task larger;   /* a candidate that was spared; h.size 0: none was */
 	bool told;
 };
 
 struct state {
 	struct rule_sums sums;  /* tid of the victim -> struct killed */
 	struct groups families; /* tgid -> struct family */
+	struct oom_task most;   /* of those that could have been killed; their report comes next */
+	struct oom_task second;
 };
 
 struct family {
@@ -50,6 +53,21 @@ static int process_feed(struct state *s, const struct process_memory *p)
 	return 0;
 }
 
+static u64 task_pages(const struct oom_task *t)
+{
+	return t->rss_pages + t->swap_pages;
+}
+
+static void task_feed(struct state *s, const struct oom_task *t)
+{
+	if (task_pages(t) > task_pages(&s->most)) {
+		s->second = s->most;
+		s->most = *t;
+	} else if (task_pages(t) > task_pages(&s->second)) {
+		s->second = *t;
+	}
+}
+
 static struct killed *killed_get(struct rule_sums *s, u32 tid)
 {
 	return s->by.n < KILLS_MAX ? groups_get(&s->by, &tid) : groups_find(&s->by, &tid);
@@ -57,7 +75,8 @@ static struct killed *killed_get(struct rule_sums *s, u32 tid)
 
 static int feed(void *v, const struct rec *r)
 {
-	struct rule_sums *s = &((struct state *)v)->sums;
+	struct state *state = v;
+	struct rule_sums *s = &state->sums;
 	const struct oom_kill *m = (const void *)r;
 	const struct oom_report *p = (const void *)r;
 	struct killed *k = NULL;
@@ -68,8 +87,14 @@ static int feed(void *v, const struct rec *r)
 			k->mark = *m;
 	} else if (r->kind == REC_OOM_REPORT && p->flags & OOM_REPORT_KILLED) {
 		k = killed_get(s, p->victim_tid);
-		if (k)
+		if (k) {
 			k->report = *p;
+			k->larger = state->most.tgid == p->victim_tid ? state->second : state->most;
+		}
+		state->most = state->second = (struct oom_task){};
+	} else if (r->kind == REC_OOM_TASK) {
+		task_feed(state, (const void *)r);
+		return 0;
 	} else if (r->kind == REC_PROCESS_MEMORY) {
 		return process_feed(v, (const void *)r);
 	} else {
@@ -164,19 +189,63 @@ static const char *parent_text(struct report *r, const struct state *s, const st
 		       : "";
 }
 
+static u64 victim_bytes(const struct report *r, const struct killed *k)
+{
+	return is_known(k) ? (k->mark.anon_pages + k->mark.file_pages + k->mark.shmem_pages) *
+				     r->stream->host.page_bytes
+			   : k->report.anon_bytes + k->report.file_bytes + k->report.shmem_bytes;
+}
+
+/* Of much more memory, and spared for its oom_score_adj, or the other killed for its own. */
+static bool chosen_by_adj(const struct report *r, const struct killed *k)
+{
+	return k->larger.h.size && k->report.h.size &&
+	       !(k->report.flags & (OOM_REPORT_ALLOCATING | OOM_REPORT_GROUP)) &&
+	       k->larger.adj < k->report.victim_adj &&
+	       task_pages(&k->larger) * r->stream->host.page_bytes > victim_bytes(r, k) / 2 * 3;
+}
+
+/* Says why somebody was killed who has not most memory. */
+static void choice_tell(struct report *r, struct finding *f, const struct killed *k)
+{
+	const struct oom_task *t = &k->larger;
+	char a[UNIT_BUF];
+
+	finding_line(r, f->evidence,
+		"%s was chosen for oom_score_adj: its is %d, while that of %s with %s is %d",
+		task_text(r, victim_comm(k), victim_tgid(k)), k->report.victim_adj,
+		task_text(r, t->comm, t->tgid),
+		fmt_bytes(a, task_pages(t) * r->stream->host.page_bytes), t->adj);
+	if (t->adj < 0) {
+		finding_line(r, f->try_,
+			"If %s may be killed, have it chosen:", task_text(r, t->comm, t->tgid));
+		finding_line(r, f->try_, "`echo 0 > /proc/%u/oom_score_adj`", t->tgid);
+		finding_line(r, f->undo, "`echo %d > /proc/%u/oom_score_adj`", t->adj, t->tgid);
+	} else {
+		finding_line(r, f->try_,
+			"If %s is to live, start it with oom_score_adj 0 (OOMScoreAdjust= of its "
+			"unit; in Kubernetes the QoS class sets it).",
+			program_text(r, victim_comm(k), victim_tgid(k)));
+	}
+}
+
+static const char *choice_text(struct report *r, const struct killed *k)
+{
+	return k ? report_text(r, ", for oom_score_adj: %s had more memory",
+			   task_text(r, k->larger.comm, k->larger.tgid))
+		 : "";
+}
+
 static void killed_tell(
 	struct report *r, struct finding *f, const struct state *s, const struct killed *k)
 {
 	const struct oom_kill *m = &k->mark;
 	const struct oom_report *p = &k->report;
-	u64 rss = is_known(k) ? (m->anon_pages + m->file_pages + m->shmem_pages) *
-					r->stream->host.page_bytes
-			      : p->anon_bytes + p->file_bytes + p->shmem_bytes;
 	char a[UNIT_BUF];
 
 	finding_line(r, f->evidence, "%s%s was killed, with %s resident, when %s asked for memory",
 		task_text(r, victim_comm(k), victim_tgid(k)), parent_text(r, s, k),
-		fmt_bytes(a, rss),
+		fmt_bytes(a, victim_bytes(r, k)),
 		m->h.size ? task_text(r, m->comm, m->tgid) : task_text(r, p->comm, p->tid));
 }
 
@@ -308,6 +377,7 @@ static void tell_place(struct report *r, const struct state *state, const struct
 	struct finding *f = report_finding(r, LEVEL_CRITICAL, "oom");
 	const char *path = place_name(r, first), *who = programs_text(r, s, first), *filler;
 	u64 n = 0, group = group_of(r, s, first);
+	const struct killed *chosen = NULL;
 
 	if (!f)
 		return;
@@ -319,6 +389,8 @@ static void tell_place(struct report *r, const struct state *state, const struct
 		k->told = true;
 		if (n++ < KILLS_TOLD)
 			killed_tell(r, f, state, k);
+		if (!chosen && chosen_by_adj(r, k))
+			chosen = k;
 	}
 	if (n > KILLS_TOLD)
 		finding_line(r, f->evidence, "… and %llu more", n - KILLS_TOLD);
@@ -328,11 +400,15 @@ static void tell_place(struct report *r, const struct state *state, const struct
 	f->yields = is_memcg(first) && group_is_full_of_files(&s->facts, group);
 	f->title =
 		is_memcg(first)
-			? report_text(r, "cgroup %s: the OOM killer took %llu of its processes%s%s",
-				  path ? report_cgroup(r, path) : "(unknown)", n, who, filler)
-			: report_text(r, "The machine ran out of memory: %llu process%s killed%s",
-				  n, n == 1 ? "" : "es", who);
+			? report_text(r,
+				  "cgroup %s: the OOM killer took %llu of its processes%s%s%s",
+				  path ? report_cgroup(r, path) : "(unknown)", n, who, filler,
+				  choice_text(r, chosen))
+			: report_text(r, "The machine ran out of memory: %llu process%s killed%s%s",
+				  n, n == 1 ? "" : "es", who, choice_text(r, chosen));
 	f->confidence = "high: each kill was seen";
+	if (chosen)
+		choice_tell(r, f, chosen);
 	f->losses = LOSS_KILLED | LOSS_RECLAIM | LOSS_GROUP;
 	f->cgroup = group;
 	f->here = first->mark.h.size && !f->cgroup;

@@ -33,7 +33,7 @@ struct reader {
 
 struct pair {
 	u32 victim, evictor; /* 0: kswapd */
-	u32 call; /* enum cache_call; 0: for room */
+	u32 call;            /* enum cache_call; 0: for room */
 };
 
 struct lost {
@@ -263,8 +263,7 @@ static int sides_make(const struct state *s, struct report *r, bool programs, st
 			p.victim = p.victim ? program_of(s, r, p.victim) : 0;
 			p.evictor = p.evictor ? program_of(s, r, p.evictor) : 0;
 		}
-		rc = pair_merge(
-			ret, &p, ((const struct lost *)groups_value(&s->pairs, i))->pages);
+		rc = pair_merge(ret, &p, ((const struct lost *)groups_value(&s->pairs, i))->pages);
 	}
 	return rc;
 }
@@ -360,9 +359,9 @@ static void tell_reads(struct report *r, struct finding *f, const struct state *
 	u64 page = r->stream->host.page_bytes;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	finding_line(r, f->evidence,
-		"%s %s %s a second into the page cache, %.0f %% of it %s", report_process(r, tgid),
-		verb(p), fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)page)),
+	finding_line(r, f->evidence, "%s %s %s a second into the page cache, %.0f %% of it %s",
+		report_process(r, tgid), verb(p),
+		fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)page)),
 		100.0 * (double)p->refaults / (double)MAX(p->read, 1ULL),
 		is_writer(p) ? "in pages that had been pushed out"
 			     : "read back after it was pushed out");
@@ -397,8 +396,8 @@ static void hand_try(struct report *r, struct finding *f, const struct pair *p)
 			"Have %s leave alone what is in use, or stop it: the kernel pushes out by "
 			"itself what is used least, once memory is short.",
 			report_process(r, p->evictor));
-	finding_line(r, f->try_, "Where it does so: `memwhy syscalls --stacks=user --for 10s -p %u`",
-		p->evictor);
+	finding_line(r, f->try_,
+		"Where it does so: `memwhy syscalls --stacks=user --for 10s -p %u`", p->evictor);
 	finding_line(r, f->undo, "Let it do so again.");
 	finding_line(r, f->verify, "`memwhy check --for 30s`");
 }
@@ -531,7 +530,8 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 	tell_cost(r, f, s, &c->victim);
 	tell_place(r, f, s, c->group);
 	f->why = "What is read or written goes to the page cache and replaces older pages, even if "
-		 "it is never read again. Pages that another process needs all the time must then be "
+		 "it is never read again. Pages that another process needs all the time must then "
+		 "be "
 		 "read from disk again.";
 	finding_line(r, f->try_,
 		"Have %s leave the cache alone: %s, or run it in a group of its own with a small "
@@ -605,8 +605,8 @@ static void tell_stream(struct report *r, const struct state *s, double stolen)
 	f->why = "Each page that comes into the cache needs a free one, and the kernel's thread "
 		 "frees them in the background all the time. That costs CPU, and free memory stays "
 		 "low for all.";
-	finding_line(r, f->try_,
-		"Have it leave the cache alone: %s, or a memory limit of its own.", past_text(p));
+	finding_line(r, f->try_, "Have it leave the cache alone: %s, or a memory limit of its own.",
+		past_text(p));
 	finding_line(r, f->undo, "Run it again as before.");
 	finding_line(r, f->verify, "`grep -E 'pgscan_kswapd|pgsteal_kswapd' /proc/vmstat`");
 }

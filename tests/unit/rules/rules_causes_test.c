@@ -97,7 +97,8 @@ static void test_copies_of_parent(void **unused)
 	view_close(&f);
 }
 
-/* A server that starts: it and its parent began within the look. Children alone come all the time. */
+/* A server that starts: it and its parent began within the look. Children alone come all the time.
+ */
 static void test_copies_at_a_start(void **unused)
 {
 	(void)unused;
@@ -295,14 +296,14 @@ static void test_touched_shared(void **unused)
 		for (u64 i = 0; i < 8; i++) {
 			u64 swing = i % 2 * 20 * MIB, own = what == EARLIER && i > 3;
 
-			PUT(&f, struct process_memory, REC_PROCESS_MEMORY,
-				.h.flags = PROCESS_EXACT, .tgid = 7, .ppid = 1, .start_ns = 5 + own,
+			PUT(&f, struct process_memory, REC_PROCESS_MEMORY, .h.flags = PROCESS_EXACT,
+				.tgid = 7, .ppid = 1, .start_ns = 5 + own,
 				.first_anon_bytes = 40 * MIB,
 				.anon_bytes = 40 * MIB + (what == ANON || own ? swing : 0),
 				.rss_bytes = 70 * MIB + swing,
-				.rss_shmem_bytes = MIB + (what == SHARED || (what == EARLIER && !own)
-								    ? swing
-								    : 0),
+				.rss_shmem_bytes =
+					MIB +
+					(what == SHARED || (what == EARLIER && !own) ? swing : 0),
 				.comm = "writer");
 		}
 		faults(&f, 7, TOUCHED, 400000, 4 * NSEC_PER_SEC);

@@ -624,7 +624,8 @@ static void test_cgroup_limit(void **unused)
 	end(&b);
 }
 
-/* Cache that nobody reads again costs nothing, unless its writer waits for room most of the time. */
+/* Cache that nobody reads again costs nothing, unless its writer waits for room most of the time.
+ */
 static void test_cgroup_stream(void **unused)
 {
 	struct bench b;
@@ -994,6 +995,39 @@ static void test_oom_program(void **unused)
 	end(&b);
 }
 
+/* Not the largest: for its own oom_score_adj, or for that of the one that is larger. */
+static void test_oom_chosen(void **unused)
+{
+	const struct {
+		s32 adj, larger_adj;
+		u64 larger_mib;
+		bool told;
+	} cases[] = {{500, 0, 300, true}, {0, -900, 300, true}, {0, 0, 300, false},
+		{500, 0, 110, false}, {0, 500, 300, false}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_oom, 1);
+		PUT(&b, struct oom_task, REC_OOM_TASK, .tgid = 7, .comm = "victim",
+			.rss_pages = 25600, .adj = cases[i].adj);
+		PUT(&b, struct oom_task, REC_OOM_TASK, .tgid = 9, .comm = "hog",
+			.rss_pages = cases[i].larger_mib * 256, .adj = cases[i].larger_adj);
+		PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED,
+			.victim_tid = 7, .why = OOM_WHY_NONE, .anon_bytes = 100 * MIB,
+			.victim_comm = "victim", .victim_adj = cases[i].adj);
+		f = only(&b);
+		assert_int_equal(
+			!!strstr(f->title, "for oom_score_adj: hog (pid 9) had more memory"),
+			cases[i].told);
+		assert_int_equal(says(f->try_, "echo 0 > /proc/9/oom_score_adj"),
+			cases[i].told && cases[i].larger_adj < 0);
+		end(&b);
+	}
+}
+
 static void test_oom_counted(void **unused)
 {
 	struct bench b;
@@ -1176,7 +1210,8 @@ static void test_thp_bloat(void **unused)
 		.untouched = 60, .candidates = 450, .waste_bytes = 850 * MIB);
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_NOTE);
-	assert_non_null(strstr(f->title, "victim (pid 7) are all zero: about 850 MiB is set aside"));
+	assert_non_null(
+		strstr(f->title, "victim (pid 7) are all zero: about 850 MiB is set aside"));
 	end(&b);
 	/* a waste that may be none: the error is as big as it; and pages that are used */
 	thp_begin(&b, "always", "madvise");
@@ -1479,6 +1514,7 @@ int main(void)
 		cmocka_unit_test(test_oom_group),
 		cmocka_unit_test(test_oom_of_the_log),
 		cmocka_unit_test(test_oom_program),
+		cmocka_unit_test(test_oom_chosen),
 		cmocka_unit_test(test_oom_counted),
 		cmocka_unit_test(test_oom_machine),
 		cmocka_unit_test(test_slab),
