@@ -60,6 +60,14 @@ static u64 file_refaults(const struct cgroup_usage *cg)
 	return counter_rise(cg->first_refault_file_total, cg->refault_file_total);
 }
 
+/* The kernel counts a page as read back however long ago it went: only where pages still go is the
+ * cache too small. Else it is a start after somebody else had the memory. */
+static bool pages_go(const struct facts *facts, const struct sums *t)
+{
+	return !facts_known(facts, "pgsteal_file") ||
+	       facts_delta(facts, "pgsteal_file") * 2 > t->major;
+}
+
 /*
  * Were most of its pages read before, and pushed out? As its group counts, or one above it; else as
  * the machine does, without what is known to be of other groups (of nested ones more than once: the
@@ -76,9 +84,9 @@ static bool read_again(const struct report *r, const struct facts *facts, const 
 		if (!report_cgroup_within(r, t->cgroup, cg->cgroup))
 			elsewhere += file_refaults(cg);
 		else if (file_refaults(cg) * 2 > t->major)
-			return true;
+			return pages_go(facts, t);
 	}
-	return all > elsewhere && (all - elsewhere) * 2 > t->major;
+	return all > elsewhere && (all - elsewhere) * 2 > t->major && pages_go(facts, t);
 }
 
 static void tell_swap(struct report *r, struct finding *f, const struct rule_sums *s)
@@ -109,12 +117,14 @@ static void tell_again(struct report *r, struct finding *f)
 	f->losses = LOSS_REFAULT;
 }
 
-static void tell_first(struct report *r, struct finding *f)
+static void tell_first(struct report *r, struct finding *f, bool again)
 {
 	f->level = LEVEL_NOTE; /* a start, as such */
 	finding_line(r, f->evidence,
-		"hardly a page had been in memory before: it is read for the first time (a cold "
-		"start)");
+		again ? "its pages had been in memory before, and hardly a page goes now: they are "
+			"read back once (a cold start)"
+		      : "hardly a page had been in memory before: it is read for the first time "
+			"(a cold start)");
 	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
 		 "waited for the disk. That ends when all of it is read.";
 	finding_line(r, f->try_,
@@ -162,7 +172,7 @@ static void tell(
 	else if (read_again(r, &s->facts, t))
 		tell_again(r, f);
 	else if (facts_known(&s->facts, "workingset_refault_file"))
-		tell_first(r, f);
+		tell_first(r, f, facts_delta(&s->facts, "workingset_refault_file") * 2 > t->major);
 	else
 		tell_files(r, f);
 	finding_line(r, f->verify, "`memwhy faults --by mapping --for 30s -p %u`", tgid);

@@ -18,7 +18,7 @@
 #define TOP 3
 
 struct process {
-	u64 waits, ns;        /* major faults on memory that goes to swap */
+	u64 waits, ns; /* major faults on memory that goes to swap */
 	struct anon_growth anon;
 	u64 cgroup;
 };
@@ -121,6 +121,7 @@ static const char *top_text(struct report *r, const struct rule_sums *s, u64 gro
 /* What came back from swap, and from where. */
 struct back {
 	u64 disk, zswap, zero, all, refaults;
+	u64 pushed; /* out, in the same time; of those whose copy in swap was still good, too */
 	u64 waits, ns;
 };
 
@@ -131,6 +132,9 @@ static struct back back_of(const struct rule_sums *s)
 		.zswap = facts_delta(&s->facts, "zswpin"),
 		.zero = facts_delta(&s->facts, "swpin_zero"),
 		.refaults = facts_delta(&s->facts, "workingset_refault_anon"),
+		.pushed = facts_known(&s->facts, "pgsteal_anon")
+				  ? facts_delta(&s->facts, "pgsteal_anon")
+				  : ~0ULL,
 	};
 
 	b.all = b.disk + b.zswap + b.zero;
@@ -143,10 +147,11 @@ static struct back back_of(const struct rule_sums *s)
 	return b;
 }
 
-/* Pages that were out for long and come back once are none. */
+/* Pages that were out for long and come back once are none, though the kernel counts them as needed
+ * again. */
 static bool is_thrashing(const struct back *b)
 {
-	return b->refaults * 2 >= b->all;
+	return b->refaults * 2 >= b->all && b->pushed >= b->all / 4;
 }
 
 static void evidence(
@@ -162,9 +167,17 @@ static void evidence(
 		"zswap); %llu went out to devices, %llu to zswap",
 		b->all, (double)b->all / seconds, b->disk, b->zswap,
 		facts_delta(&s->facts, "pswpout"), facts_delta(&s->facts, "zswpout"));
-	finding_line(r, f->evidence,
-		"%.0f %% of them were refaults: needed again soon after they had been pushed out",
-		100.0 * (double)MIN(b->refaults, b->all) / (double)b->all);
+	if (b->pushed < b->all / 4)
+		finding_line(r, f->evidence,
+			"hardly any goes out meanwhile: it was pushed out before this look, and "
+			"comes "
+			"back once");
+	else
+		finding_line(r, f->evidence,
+			"%.0f %% of them were refaults: needed again soon after they had been "
+			"pushed "
+			"out",
+			100.0 * (double)MIN(b->refaults, b->all) / (double)b->all);
 	finding_line(r, f->evidence, "%llu major faults on anonymous or shared memory, mean %s",
 		b->waits, fmt_ns(buf, b->ns / MAX(b->waits, 1ULL)));
 	top = top_text(r, s, group, waited_ns, fmt_ns);
