@@ -80,6 +80,8 @@ void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_
 void try_compact(struct report *r, struct finding *f, const struct facts *facts);
 /* Is it another memwhy, which ends with its look? */
 bool looks_too(const struct report *r, u32 tgid);
+/* Says where vm.swappiness is why; swaps: memory is swapped, or else files find no room. */
+void swappiness_tell(struct report *r, struct finding *f, const struct facts *facts, bool swaps);
 /* Adds the innermost n lines of a stack to the evidence, and says so where there is no more. */
 void finding_stack(struct report *r, struct finding *f, u32 stack, int n);
 

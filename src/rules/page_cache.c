@@ -569,6 +569,7 @@ static void tell_too_small(
 	tell_place(r, f, s, NULL);
 	f->why = "It reads the same files again and again, and they do not fit beside what else is "
 		 "in memory. A cold start would be read once; this is read again.";
+	swappiness_tell(r, f, &s->sums.facts, false);
 	finding_line(r, f->try_,
 		"Give it more memory, or take it from those that do not need it: `ps -eo "
 		"pid,rss,comm --sort -rss | head`");

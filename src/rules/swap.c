@@ -261,8 +261,12 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 		"The tasks that wait are not always those that take the memory.";
 	finding_line(
 		r, f->try_, "Give it more memory, or limit or stop who grows or has most in swap.");
-	try_setting(r, f, s, "vm.swappiness", 10,
-		"If the page cache is large and files are read once, swap less of the rest");
+	if (facts_last(&s->facts, "vm.swappiness") > 100)
+		swappiness_tell(r, f, &s->facts, true);
+	else
+		try_setting(r, f, s, "vm.swappiness", 10,
+			"If the page cache is large and files are read once, swap less of the "
+			"rest");
 	try_zswap(r, f, s);
 	try_setting(r, f, s, "vm.page-cluster", 0,
 		"On zram, zswap or a fast SSD, read only the page that is needed");

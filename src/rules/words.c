@@ -1,6 +1,7 @@
 /* What rules say alike: levels, cgroup limits. See facts.h. */
 #include <string.h>
 
+#include "base/units.h"
 #include "rules/facts.h"
 
 const char *time_left_text(struct report *r, double seconds)
@@ -110,4 +111,33 @@ void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_
 	cgroup_tell_limit(
 		r, f, cg, dir, cg->limit_bytes + MAX(cg->limit_bytes / 2, cg->swap_bytes));
 	finding_line(r, f->verify, "`memwhy %s --for 30s -g %s`", verify, dir);
+}
+
+#define SWAPPINESS "vm.swappiness"
+#define SPARING 1 /* anonymous memory, up to this */
+#define EAGER 100 /* beyond it the kernel swaps rather than drop files */
+#define DEFAULT 60
+
+void swappiness_tell(struct report *r, struct finding *f, const struct facts *facts, bool swaps)
+{
+	u64 now = facts_last(facts, SWAPPINESS), anon = facts_last(facts, "AnonPages"),
+	    files = facts_last(facts, "Active(file)") + facts_last(facts, "Inactive(file)"),
+	    room = MIN(facts_last(facts, "SwapFree"), anon);
+	char a[UNIT_BUF];
+
+	if (!facts_known(facts, SWAPPINESS) ||
+		(swaps ? now <= EAGER || files < anon / 4 : now > SPARING || room < files / 4))
+		return;
+	f->title =
+		swaps ? report_text(r, "%s, while %s of files stay, for " SWAPPINESS " %llu",
+				f->title, fmt_bytes(a, files), now)
+		      : report_text(r,
+				"%s, as " SWAPPINESS " %llu lets no anonymous memory go to swap, "
+				"where %s has room",
+				f->title, now, fmt_bytes(a, room));
+	finding_line(r, f->try_,
+		swaps ? "Have it drop pages of files before it swaps, as by default:"
+		      : "Let memory go to swap that nobody uses, as by default:");
+	finding_line(r, f->try_, "`sysctl -w " SWAPPINESS "=%d`", DEFAULT);
+	finding_line(r, f->undo, "`sysctl -w " SWAPPINESS "=%llu`", now);
 }

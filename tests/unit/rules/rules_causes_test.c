@@ -672,6 +672,23 @@ static void test_cache_too_small(void **unused)
 		view_close(&f);
 	}
 
+	for (u64 swappiness = 0; swappiness <= 60; swappiness += 30) { /* a setting is why */
+		begin(&f, &rule_page_cache);
+		refaulted(&f, 640000);
+		cached(&f, 8, 8, CACHE_REFAULT, 640000);
+		value(&f, "vm.swappiness", swappiness);
+		value(&f, "AnonPages", 6000 * MIB);
+		value(&f, "Active(file)", 1024 * MIB);
+		value(&f, "SwapFree", 2048 * MIB);
+		x = only(&f);
+		assert_int_equal(!!strstr(x->title, "as vm.swappiness 0 lets no anonymous memory "
+						    "go to swap, where 2.00 GiB has room"),
+			!swappiness);
+		assert_int_equal(says(x->try_, "sysctl -w vm.swappiness=60"), !swappiness);
+		assert_int_equal(says(x->undo, "sysctl -w vm.swappiness=0"), !swappiness);
+		view_close(&f);
+	}
+
 	begin(&f, &rule_page_cache); /* both read files over again: neither is a stream */
 	refaulted(&f, 640000);
 	cached(&f, 8, 7, CACHE_REFAULT, 320000);

@@ -446,6 +446,29 @@ static void test_swap(void **unused)
 	end(&b);
 }
 
+/* The setting has it swap rather than drop files. */
+static void test_swappiness(void **unused)
+{
+	(void)unused;
+	for (u64 files = 100; files <= 1000; files += 900) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_swap, 1);
+		counters(&b, 5000, 4000);
+		value(&b, SYSTEM_SYSCTL, "vm.swappiness", 180, NULL);
+		value(&b, SYSTEM_MEMINFO, "AnonPages", 1000 * MIB, NULL);
+		value(&b, SYSTEM_MEMINFO, "Inactive(file)", files * MIB, NULL);
+		swapped_in(&b, MAPPING_HEAP, 3 * NSEC_PER_SEC);
+		f = only(&b);
+		assert_int_equal(
+			!!strstr(f->title, "while 1000 MiB of files stay, for vm.swappiness 180"),
+			files == 1000);
+		assert_int_equal(says(f->try_, "`sysctl -w vm.swappiness=60`"), files == 1000);
+		end(&b);
+	}
+}
+
 /* What is not thrashing: pages long gone that come back, few pages, little time, files. */
 static void test_swap_quiet(void **unused)
 {
@@ -1503,6 +1526,7 @@ int main(void)
 		cmocka_unit_test(test_major_faults_again),
 		cmocka_unit_test(test_swap),
 		cmocka_unit_test(test_swap_quiet),
+		cmocka_unit_test(test_swappiness),
 		cmocka_unit_test(test_swap_limit),
 		cmocka_unit_test(test_swap_full),
 		cmocka_unit_test(test_pressure),
