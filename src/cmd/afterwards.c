@@ -48,8 +48,8 @@ static int options_check(const struct command *cmd, const struct options *o, str
 		return err_set(err, -EINVAL, "%s takes no --anonymize", cmd->name);
 	if (!is_page(o) && !export_of_records(o->format) && !export_of_stacks(o->format)) {
 		err_set(err, -EINVAL, "--anonymize: -o %s is not made of a recording", o->format);
-		return err_hint(
-			err, "it goes with -o html, pprof, speedscope, folded, sqlite, perfetto");
+		return err_hint(err,
+			"it works with -o html, pprof, speedscope, folded, sqlite and perfetto");
 	}
 	if (no)
 		return err_set(err, -EINVAL, "-o %s%s takes no %s", o->format,

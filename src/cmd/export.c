@@ -219,9 +219,9 @@ static int trace_write(struct exporting *e, const struct options *o)
 			"memwhy: %llu events overlap too many others of their thread: left out\n",
 			p.trace.left_out);
 	if (!rc && !p.slices)
-		fprintf(stderr,
-			"memwhy: the trace has counters only: slices are of stalls, reclaim, compaction, huge "
-			"pages, system calls and OOM kills that were recorded with --each\n");
+		fprintf(stderr, "memwhy: the trace has counters only: slices come from stalls, "
+				"reclaim, compaction, huge pages, system calls and OOM kills "
+				"recorded with --each\n");
 	perfetto_free(&p);
 	stream_destroy(&names);
 	return rc;

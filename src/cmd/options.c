@@ -17,67 +17,74 @@ static const struct opt scope[] = {
 	O("comm", 'c', OPT_STRING, comm, "COMM", "only tasks of this name"),
 	O("cgroup", 'g', OPT_STRING, cgroup, "CGROUP", "only tasks in this cgroup or below it"),
 	O("container", 'C', OPT_STRING, container, "ID",
-		"only this container or pod, by the first digits of its id, or systemd unit"),
-	O("follow", 0, OPT_FLAG, follow, NULL, "also the children of -p, from now on"),
+		"only this container or pod (the first digits of its id are enough) or systemd "
+		"unit"),
+	O("follow", 0, OPT_FLAG, follow, NULL,
+		"also the children that the processes of -p start from now on"),
 };
 
 static const struct opt run[] = {
 	O("for", 0, OPT_DURATION, for_ns, "TIME",
-		"stop after this time (default: when CMD ends, or at Ctrl-C; check: 10s)"),
+		"stop after this time (default: when CMD ends or at Ctrl-C; check: 10s)"),
 	O("interval", 'i', OPT_DURATION, interval_ns, "TIME",
-		"report each interval of this length; rows of csv and jsonl say which it was"),
+		"report once every TIME; each csv and jsonl row carries its interval"),
 	O("user", 0, OPT_STRING, user, "NAME",
-		"run CMD as this user (default: who called sudo; --user root: as root)"),
-	OV("stacks", 0, OPT_OPTIONAL, stacks, "user|kernel|both", "by code path (default: both)",
-		"user kernel both"),
-	O("ring-size", 0, OPT_SIZE, ring_bytes, "SIZE", "buffer of single events (default: 4M)"),
+		"run CMD as this user (default: whoever called sudo; --user root keeps root)"),
+	OV("stacks", 0, OPT_OPTIONAL, stacks, "user|kernel|both",
+		"group by code path (default: both)", "user kernel both"),
+	O("ring-size", 0, OPT_SIZE, ring_bytes, "SIZE",
+		"size of the buffer for single events (default: 4M)"),
 	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
-		"the most that the maps of all probes, and what is read for names, may take "
-		"(default: maps as fit the machine, 256M for names); with --input, what the report "
-		"on the recording may take (default: 1G)"),
+		"upper bound for the BPF maps of all probes and for symbol data (default: maps "
+		"sized to the machine, 256M for symbols); with --input, for reading the recording "
+		"(default: 1G)"),
 	O("with-self", 0, OPT_FLAG, with_self, NULL,
-		"memwhy too, and what it runs: left out otherwise"),
+		"include memwhy itself and its helpers, which are left out otherwise"),
 	O("no-lines", 0, OPT_FLAG, no_lines, NULL,
-		"function names only: do not read debug information"),
+		"function names only: do not read debug information for source lines"),
 	O("debuginfod", 0, OPT_OPTIONAL, debuginfod, "TIME",
-		"also ask the servers of DEBUGINFOD_URLS for debug information, and wait for them "
-		"at most so long in all (default: 30s)"),
+		"also fetch debug information from the servers in DEBUGINFOD_URLS, waiting at most "
+		"TIME in total (default: 30s)"),
 };
 
 static const struct opt files[] = {
 	O("record", 0, OPT_STRING, record, "FILE", "also write a recording to FILE"),
-	O("input", 0, OPT_STRING, input, "FILE", "report on a recording; needs no privilege"),
+	O("input", 0, OPT_STRING, input, "FILE",
+		"report on a recording instead of the live system; needs no privileges"),
 };
 
 static const struct opt by[] = {
-	O("by", 0, OPT_STRING, by, "KEY[,KEY]", "count by these keys"),
+	O("by", 0, OPT_STRING, by, "KEY[,KEY]", "group by these keys"),
 };
 
 static const struct opt each[] = {
-	O("each", 0, OPT_FLAG, each, NULL, "one line an event, as it happens"),
+	O("each", 0, OPT_FLAG, each, NULL, "print one line per event as it happens"),
 };
 
 static const struct opt least[] = {
-	O("min", 0, OPT_DURATION, min_ns, "TIME", "with --each: only events that took this long"),
+	O("min", 0, OPT_DURATION, min_ns, "TIME",
+		"with --each: only events that took at least this long"),
 };
 
 static const struct opt look[] = {
-	O("like", 0, OPT_STRING, like, "TOOL", "print the lines of an older tool, for its scripts"),
+	O("like", 0, OPT_STRING, like, "TOOL",
+		"print lines in the format of an older tool, for scripts that parse them"),
 };
 
 static const struct opt attach[] = {
 	O("pid", 'p', OPT_STRING, pids, "PID[,PID]",
-		"these processes, which run already; with --input: only these"),
+		"attach to these running processes; with --input: only these"),
 };
 
 /* A table each: a probe may have a --to of its own. */
 static const struct opt from[] = {
 	O("from", 0, OPT_DURATION, from_ns, "TIME",
-		"with --input: only what was recorded later than TIME after memwhy began"),
+		"with --input: skip the first TIME of the recording"),
 };
 
 static const struct opt to[] = {
-	O("to", 0, OPT_DURATION, to_ns, "TIME", "with --input: only what was recorded before TIME"),
+	O("to", 0, OPT_DURATION, to_ns, "TIME",
+		"with --input: stop TIME after the start of the recording"),
 };
 
 /* Of commands that take only -p live. */
@@ -92,20 +99,19 @@ static const struct opt narrow[] = {
 static const struct opt output[] = {
 	OV("output", 'o', OPT_STRING, format, "FORMAT",
 		"text, wide, json, jsonl, csv, folded, html (a page for a browser), pprof, "
-		"speedscope, perfetto or sqlite; of all but "
-		"the first two stdout has nothing else: what CMD prints goes to stderr, unless "
-		"--out has the report",
+		"speedscope, perfetto or sqlite; with any but text and wide, CMD's own output goes "
+		"to stderr so that stdout holds only the report, unless --out is given",
 		"text wide json jsonl csv folded html pprof speedscope perfetto sqlite"),
 	O("fields", 0, OPT_STRING, fields, "A,B", "only these columns, in this order"),
-	O("sort", 0, OPT_STRING, sort, "FIELD", "largest first by this column (-FIELD: smallest)"),
+	O("sort", 0, OPT_STRING, sort, "FIELD",
+		"sort by this column, largest first (-FIELD: smallest first)"),
 	O("limit", 0, OPT_COUNT, limit, "N",
-		"at most N rows of each table; 0: all (default: 20 in text; of rows with a stack "
-		"those "
-		"with a hundredth of what the first one has, and at least 5)"),
-	O("table", 0, OPT_STRING, table, "NAME", "only this table"),
+		"at most N rows per table; 0: all (default: 20 in text; of rows with stacks, at "
+		"least 5 and then those with 1 % or more of the first one)"),
+	O("table", 0, OPT_STRING, table, "NAME", "show only this table"),
 	O("out", 0, OPT_STRING, out, "FILE",
-		"write the report to FILE (-: stdout; /dev/fd/N, a device and a named pipe will "
-		"do)"),
+		"write the report to FILE (-: stdout; /dev/fd/N, devices and named pipes work "
+		"too)"),
 };
 
 /* Of commands that read recordings only. */
@@ -115,112 +121,112 @@ static const struct opt part[] = {
 	O("cgroup", 'g', OPT_STRING, cgroup, "CGROUP", "only this cgroup and those below it"),
 	O("container", 'C', OPT_STRING, container, "ID",
 		"only this container, pod or systemd unit"),
-	O("from", 0, OPT_DURATION, from_ns, "TIME",
-		"only what was recorded later than TIME after memwhy began"),
-	O("until", 0, OPT_DURATION, to_ns, "TIME", "only what was recorded before TIME"),
+	O("from", 0, OPT_DURATION, from_ns, "TIME", "skip the first TIME of the recording"),
+	O("until", 0, OPT_DURATION, to_ns, "TIME", "stop TIME after the start of the recording"),
 };
 
 static const struct opt anonymize[] = {
 	O("anonymize", 0, OPT_FLAG, anonymize, NULL,
-		"with words in place of names: of programs, paths, control groups, and functions "
-		"of other modules than well-known libraries"),
+		"replace the names of programs, paths, control groups, and functions outside "
+		"well-known libraries"),
 };
 
 static const struct opt page[] = {
 	O("out", 0, OPT_STRING, out, "FILE", "write the page to FILE (-: stdout)"),
-	O("limit", 0, OPT_COUNT, limit, "N",
-		"at most N rows of each table; 0: all (default: 20000)"),
+	O("limit", 0, OPT_COUNT, limit, "N", "at most N rows per table; 0: all (default: 20000)"),
 	O("of", 0, OPT_STRING, of, "COMMAND",
-		"of two recordings: compare the tables of this command (default: of all that both "
-		"have)"),
+		"with two recordings: compare the tables of this command (default: every command "
+		"that both have)"),
 	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
-		"the most that reading a recording may take (default: 1G)"),
+		"upper bound for the memory that reading takes (default: 1G)"),
 };
 
 static const struct opt written[] = {
 	O("force", 0, OPT_FLAG, force, NULL,
-		"let --out and --record replace whatever FILE is now (default: only recordings "
-		"and reports of memwhy); a link is replaced, never followed"),
+		"let --out and --record replace any existing FILE (default: only recordings and "
+		"reports that memwhy wrote); links are replaced, never followed"),
 };
 
 static const struct opt check[] = {
 	OV("fail-on", 0, OPT_STRING, fail_on, "LEVEL",
-		"exit 1 if there is a finding of this level or above: note, risk, warning or "
+		"exit with 1 if there is a finding at this level or above: note, risk, warning or "
 		"critical",
 		"note risk warning critical"),
 };
 
 static const struct opt record[] = {
 	O("probes", 0, OPT_STRING, probes, "A,B",
-		"only these probes (default: all but those that run only when named, see below)"),
+		"only these probes (default: all except those that must be named, see below)"),
 };
 
 static const struct opt diff[] = {
 	O("of", 0, OPT_STRING, of, "COMMAND",
-		"what to compare: the tables of this command (default: of the one that recorded)"),
+		"compare the tables of this command (default: the command that recorded)"),
 	O("by", 0, OPT_STRING, by, "KEY[,KEY]",
-		"by these keys of it (default: by stack, where both have stacks)"),
+		"group by these keys of that command (default: by stack if both have stacks)"),
 	O("rate", 0, OPT_FLAG, rate, NULL,
-		"counts per second of their recording; amounts at one time are left out"),
+		"compare rates per second; values that are not counts over time are left out"),
 	O("min", 0, OPT_STRING, least, "CHANGE",
-		"only rows that changed by this: 100, 1M, 10ms, or 5% of the total before"),
+		"only rows that changed by at least this: 100, 1M, 10ms, or 5% of the total "
+		"before"),
 	O("fail-on", 0, OPT_STRING, fail_on, "CHANGE",
-		"exit with 1 if the total or a row rose by this, as for --min, and beyond noise "
-		"where there are several recordings a side"),
+		"exit with 1 if the total or any row rose by at least this (as for --min) and, "
+		"with several recordings per side, by more than the noise"),
 	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
-		"the most that reading and comparing the recordings may take (default: 1G)"),
+		"upper bound for the memory that reading and comparing take (default: 1G)"),
 };
 
 static const struct opt serve[] = {
 	O("config", 0, OPT_STRING, config, "FILE",
-		"read settings from FILE: a line an option, named as here without the dashes; the "
-		"command line wins (default: none)"),
+		"read settings from FILE, one option per line, named as here without the dashes; "
+		"the command line wins (default: none)"),
 	O("listen", 0, OPT_STRING, listen, "ADDRESS",
 		"where to serve: an address and a port, or unix:PATH (default: 127.0.0.1:9669)"),
 	O("auth", 0, OPT_STRING, auth, "FILE",
-		"ask for a user and a password: a line USER:PASSWORD each in FILE, which only its "
-		"owner may read"),
+		"require a user and password: FILE has one USER:PASSWORD per line and must be "
+		"readable by its owner only"),
 	O("allow-profiles", 0, OPT_FLAG, profiles, NULL,
-		"serve profiles of processes at /debug/pprof: whoever may ask can have them looked "
-		"into (default: no)"),
+		"serve profiles of processes at /debug/pprof: whoever can reach it can profile any "
+		"process (default: no)"),
 	O("push", 0, OPT_STRING, push, "URL",
-		"push profiles of page faults and stalls of each interval to a Pyroscope: "
-		"http://HOST:4040 (default: none)"),
+		"push profiles of page faults and stalls to a Pyroscope server after each "
+		"interval: http://HOST:4040 (default: none)"),
 	O("push-labels", 0, OPT_STRING, push_labels, "A=B[,C=D]",
-		"labels of these profiles, beside hostname"),
+		"labels of these profiles, in addition to hostname"),
 	O("push-headers", 0, OPT_STRING, push_headers, "FILE",
-		"headers of these requests, a line each, as 'Authorization: Bearer TOKEN', in "
-		"FILE, "
-		"which only its owner may read"),
+		"FILE with headers for these requests, one per line, such as 'Authorization: "
+		"Bearer TOKEN'; must be readable by its owner only"),
 	O("max-series", 0, OPT_COUNT, max_series, "N",
-		"the most series of metrics: groups beyond that are summed up as \"other\" "
+		"upper bound for the number of series: groups beyond it are summed up as \"other\" "
 		"(default: 2000)"),
 	O("interval", 'i', OPT_DURATION, interval_ns, "TIME",
-		"look for findings each such time (default: 10s)"),
+		"look for findings once every TIME (default: 10s)"),
 	O("keep", 0, OPT_DURATION, keep_ns, "TIME",
-		"how much of the past an incident's recording has (default: 10m)"),
+		"how far back an incident's recording reaches (default: 10m)"),
 	O("keep-bytes", 0, OPT_SIZE, keep_bytes, "SIZE",
-		"memory for that past, compressed; if it does not fit, less is kept (default: 4M)"),
+		"memory for that history, compressed; what does not fit is dropped, oldest first "
+		"(default: 4M)"),
 	OV("on", 0, OPT_STRING, on_level, "LEVEL",
-		"record an incident at a finding of this level or above: note, risk, warning, "
+		"record an incident on a finding at this level or above: note, risk, warning, "
 		"critical or never (default: critical)",
 		"note risk warning critical never"),
 	O("on-stall", 0, OPT_DURATION, on_stall_ns, "TIME",
 		"... when a task waited this long for memory (default: 5s)"),
 	O("on-pressure", 0, OPT_STRING, on_pressure, "PERCENT",
-		"... when tasks waited for memory this share of ten seconds (PSI; default: 60)"),
-	O("on-limit", 0, OPT_FLAG, on_limit, NULL, "... when a cgroup was at its memory limit"),
-	O("for", 0, OPT_DURATION, for_ns, "TIME", "end after this time (default: at a signal)"),
+		"... when tasks waited for memory for this share of ten seconds (PSI; default: "
+		"60)"),
+	O("on-limit", 0, OPT_FLAG, on_limit, NULL, "... when a cgroup reached its memory limit"),
+	O("for", 0, OPT_DURATION, for_ns, "TIME", "stop after this time (default: on a signal)"),
 };
 
 static const struct opt top[] = {
 	O("delay", 'd', OPT_DURATION, interval_ns, "TIME",
-		"the same as --interval: time between two screens (default: 1s)"),
+		"same as --interval: time between two screens (default: 1s)"),
 };
 
 static const struct opt incidents[] = {
 	O("incidents", 0, OPT_STRING, incidents, "DIR",
-		"directory of the recordings of incidents (default: /var/lib/memwhy/incidents)"),
+		"directory for incident recordings (default: /var/lib/memwhy/incidents)"),
 };
 
 static const struct opt rotation[] = {
@@ -228,9 +234,10 @@ static const struct opt rotation[] = {
 	O("max-incidents", 0, OPT_COUNT, max_incidents, "N",
 		"keep the last N incidents (default: 50)"),
 	O("max-incident-bytes", 0, OPT_SIZE, max_incident_bytes, "SIZE",
-		"disk space for all of them (default: 512M)"),
+		"disk space for all incidents (default: 512M)"),
 	O("min-free", 0, OPT_SIZE, min_free_bytes, "SIZE",
-		"record none that would leave the disk with less (default: 256M)"),
+		"record no incident that would leave less free disk space than this (default: "
+		"256M)"),
 };
 
 static const struct opt export[] = {
@@ -238,22 +245,24 @@ static const struct opt export[] = {
 		"pprof, perfetto, speedscope, sqlite or folded: see docs/open-in.md",
 		"pprof perfetto speedscope sqlite folded"),
 	O("of", 0, OPT_STRING, of, "COMMAND",
-		"the tables of this command (default: of the one that recorded)"),
+		"the tables of this command (default: the command that recorded)"),
 	O("by", 0, OPT_STRING, by, "KEY[,KEY]",
-		"by these keys of it (default: by process and stack, and what it has)"),
+		"group by these keys of that command (default: process, stack and what else it "
+		"has)"),
 	O("fields", 0, OPT_STRING, fields, "A,B", "only these numbers, in this order"),
-	O("table", 0, OPT_STRING, table, "NAME", "of this table (default: the first with stacks)"),
+	O("table", 0, OPT_STRING, table, "NAME",
+		"from this table (default: the first with stacks)"),
 	O("limit", 0, OPT_COUNT, limit, "N", "at most N stacks; 0: all (the default)"),
 	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
-		"the most that reading the recording may take (default: 1G)"),
+		"upper bound for the memory that reading takes (default: 1G)"),
 	O("out", 0, OPT_STRING, out, "FILE",
-		"write to FILE (-: stdout; /dev/fd/N, a device and a named pipe will do)"),
+		"write to FILE (-: stdout; /dev/fd/N, devices and named pipes work too)"),
 };
 
 static const struct opt always[] = {
-	O("quiet", 'q', OPT_FLAG, quiet, NULL, "only what was asked for: rows and findings"),
+	O("quiet", 'q', OPT_FLAG, quiet, NULL, "print only rows and findings"),
 	O("verbose", 'v', OPT_FLAG, verbose, NULL, "more detail: addresses, methods"),
-	O("help", 'h', OPT_FLAG, help, NULL, "this text"),
+	O("help", 'h', OPT_FLAG, help, NULL, "show this help"),
 };
 
 const struct options options_default = {

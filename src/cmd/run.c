@@ -493,7 +493,7 @@ static int views_add(struct running *g)
 	for (size_t i = 0; i < g->run->n_views && !rc; i++)
 		rc = pipeline_add(&g->pipe, g->run->views[i], &vo, &g->err);
 	if (!rc && o->min_ns && !o->each)
-		return err_set(&g->err, -EINVAL, "--min is of single events: it goes with --each");
+		return err_set(&g->err, -EINVAL, "--min filters single events and needs --each");
 	return rc;
 }
 

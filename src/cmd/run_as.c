@@ -33,7 +33,7 @@ int run_as_from_options(
 
 	*ret_is = false;
 	if (o->user && !o->argv)
-		return err_set(err, -EINVAL, "--user is of a command that memwhy runs: -- CMD");
+		return err_set(err, -EINVAL, "--user works with -- CMD only");
 	if (!o->argv)
 		return 0;
 	if (!o->user) {
@@ -49,7 +49,7 @@ int run_as_from_options(
 	*ret_is = ret->uid != geteuid();
 	if (*ret_is && geteuid()) {
 		err_set(err, -EPERM, "--user: only root runs commands as others");
-		return err_hint(err, "sudo memwhy ...: the command runs as you by itself");
+		return err_hint(err, "under sudo the command runs as you without --user");
 	}
 	return 0;
 }

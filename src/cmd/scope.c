@@ -204,7 +204,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 			"run memwhy in the host's (containers: --pid=host), or use -c, -g or -C");
 	}
 	if (o->follow && !o->pids)
-		return err_set(err, -EINVAL, "--follow goes with -p");
+		return err_set(err, -EINVAL, "--follow needs -p");
 	ret->scope.follow = o->follow;
 	rc = o->pids ? pids_parse(&ret->scope, o->pids, err) : 0;
 	if (!rc)

@@ -419,10 +419,10 @@ new_and_delete() { # [NAME LIBRARY]
 	[[ "$output" = *"has no 'nosuch' with a malloc"* ]]
 	run "$MEMWHY" heap -p $$ --no-wait
 	[ "$status" -eq 2 ]
-	[[ "$output" = *"--no-wait is of a command"* ]]
+	[[ "$output" = *"--no-wait works with -- CMD only"* ]]
 	run "$MEMWHY" heap --allocator jemalloc -- true
 	[ "$status" -eq 2 ]
-	[[ "$output" = *"--allocator goes with -p"* ]]
+	[[ "$output" = *"--allocator works with -p only"* ]]
 	run "$MEMWHY" heap -p 2
 	[ "$status" -ne 0 ]
 	[[ "$output" = *"process 2"* ]]
@@ -487,5 +487,5 @@ new_and_delete() { # [NAME LIBRARY]
 	jq -e '.notes[] | select(test("of [0-9]+ accesses [0-9]+ were in heap blocks allocated since"))' "$json"
 	run "$MEMWHY" numa --heap -- true
 	[ "$status" -eq 2 ]
-	[[ $output == *"--heap goes with -p"* ]]
+	[[ $output == *"--heap works with -p"* ]]
 }

@@ -199,7 +199,7 @@ noted() { # PATTERN
 @test "heap --faults: what it does not go with" {
 	run "$MEMWHY" heap --faults -p $$
 	[ "$status" -eq 2 ]
-	[[ $output == *"--faults is of a command that is run"* ]]
+	[[ $output == *"--faults works with -- CMD only"* ]]
 	run "$MEMWHY" heap --faults --sample 512K -- true
 	[ "$status" -eq 2 ]
 	[[ $output == *"does not go with --sample"* ]]

@@ -294,7 +294,7 @@ grow_job() {
 	run -2 "$MEMWHY" numa --all-blocks --no-heap -- ./grow
 	[[ $output == *"--all-blocks and --no-heap"* ]]
 	run -2 "$MEMWHY" numa --all-blocks --input grow.mw
-	[[ $output == *"--all-blocks is of a command"* ]]
+	[[ $output == *"--all-blocks works with -- CMD only"* ]]
 }
 
 # bats test_tags=host

@@ -175,7 +175,7 @@ balancing() {
 	setting_set kernel.numa_balancing 0
 	run "$MEMWHY" numa --source hint --for 1s
 	[ "$status" -eq 3 ]
-	[[ $output == *"kernel.numa_balancing is 0; --balancing turns it on meanwhile"* ]]
+	[[ $output == *"kernel.numa_balancing is 0; --balancing turns it on while memwhy runs"* ]]
 }
 
 # Takes all four debug registers of each CPU until `registers_free`. What the host has is asked of perf.

@@ -341,7 +341,7 @@ static const char *const examples[] = {
 	"memwhy compaction --each --min 10ms",
 	"each run of at least 10 ms, with the state of its zone when it began",
 	"memwhy compaction --like compactsnoop",
-	"a line a run, as compactsnoop prints it",
+	"one line per run, as compactsnoop prints it",
 	NULL,
 };
 

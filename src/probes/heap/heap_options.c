@@ -7,31 +7,34 @@
 
 static const struct opt source[] = {
 	OPT(struct heap_opts, "sample", 0, OPT_SIZE, sample_bytes, "BYTES",
-		"one allocation in so many bytes, for estimates at less cost (default: all)", NULL),
+		"sample one allocation per BYTES on average: estimates at lower cost (default: "
+		"every allocation)",
+		NULL),
 	OPT(struct heap_opts, "no-wait", 0, OPT_FLAG, no_wait, NULL,
-		"of -- CMD: lose events and count them rather than let the command wait", NULL),
+		"with -- CMD: drop and count events rather than make the command wait", NULL),
 	OPT(struct heap_opts, "events", 0, OPT_FLAG, events, NULL,
-		"with --record, of -- CMD: also record each allocation and free, so that any part "
-		"of the run can be looked at (heap --input FILE --from TIME --to TIME)",
+		"with --record and -- CMD: also record each allocation and free, so that any part "
+		"of the run can be examined (heap --input FILE --from TIME --to TIME)",
 		NULL),
 	OPT(struct heap_opts, "allocator", 0, OPT_STRING, allocator, "NAME",
-		"with -p: the file that has malloc: jemalloc, tcmalloc, mimalloc, or a path "
-		"(default: found by itself)",
+		"with -p: the file that provides malloc: jemalloc, tcmalloc, mimalloc, or a path "
+		"(default: detected)",
 		NULL),
 };
 
 static const struct opt faults[] = {
 	OPT(struct heap_opts, "faults", 0, OPT_FLAG, faults, NULL,
-		"of -- CMD: also page faults and resident memory, by who asked for it", NULL),
+		"with -- CMD: also page faults and resident memory, by the code that allocated it",
+		NULL),
 };
 
 static const struct opt part[] = {
 	OPT(struct heap_opts, "from", 0, OPT_DURATION, from_ns, "TIME",
-		"with --input: only blocks that were allocated later than TIME after memwhy began "
-		"(of a recording with --events)",
+		"with --input: only blocks allocated later than TIME after the start (recordings "
+		"made with --events)",
 		NULL),
 	OPT(struct heap_opts, "to", 0, OPT_DURATION, to_ns, "TIME",
-		"with --input: how things stood at TIME (of a recording with --events)", NULL),
+		"with --input: the state at TIME (recordings made with --events)", NULL),
 };
 
 /* --events goes into a recording. */
@@ -43,10 +46,11 @@ static int events_check(const struct request *r, const struct heap_opts *o, stru
 	}
 	if (o->events && r->pids)
 		return err_set(err, -EINVAL,
-			"--events is of a command: of a running process (-p) memwhy gets sums");
+			"--events works with -- CMD only: from a running process (-p) memwhy gets "
+			"sums");
 	if (o->events && o->sample_bytes)
 		return err_set(err, -EINVAL,
-			"--events records all allocations: it does not go with --sample");
+			"--events records all allocations and cannot be combined with --sample");
 	return 0;
 }
 
@@ -58,18 +62,17 @@ static int check(struct request *r, void *opts, struct err *err)
 	if (rc)
 		return rc;
 	if (o->faults && !r->command)
-		return err_set(err, -EINVAL, "--faults is of a command that is run (-- CMD)");
+		return err_set(err, -EINVAL, "--faults works with -- CMD only");
 	if (o->faults && (o->sample_bytes || o->no_wait))
 		return err_set(err, -EINVAL,
-			"--faults needs every allocation: it does not go with --sample and "
+			"--faults needs every allocation and cannot be combined with --sample or "
 			"--no-wait");
 	if (o->no_wait && r->pids)
-		return err_set(err, -EINVAL,
-			"--no-wait is of a command that is run (-- CMD): with -p nothing waits");
+		return err_set(
+			err, -EINVAL, "--no-wait works with -- CMD only: with -p nothing waits");
 	if (o->allocator && request_is_tracked(r))
 		return err_set(err, -EINVAL,
-			"--allocator goes with -p: a command is followed whatever its allocator "
-			"is");
+			"--allocator works with -p only: with -- CMD any allocator is followed");
 	if (o->from_ns)
 		r->from_ns = o->from_ns;
 	if (o->to_ns)

@@ -48,8 +48,8 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 	if (r->input)
 		return 0;
 	if (o->kernel && r->over_given)
-		return err_set(err, -EINVAL, "%s are of programs: they do not go with --kernel",
-			r->over_given);
+		return err_set(err, -EINVAL,
+			"%s work on programs and cannot be combined with --kernel", r->over_given);
 	if (o->kernel)
 		return 0;
 	if (r->by)

@@ -72,13 +72,13 @@ static const struct kind kinds[] = {
 
 static const char *const examples[] = {
 	"memwhy numa -- ./job",
-	"which memory of a command is used from afar, by whom, and what to change",
+	"which memory of a command is accessed remotely, by whom, and what to change",
 	"memwhy numa -p 1234 --for 30s --by thread",
 	"remote accesses of a running program by thread",
 	"memwhy numa -p 1234 --heap --for 1m",
-	"the same by heap block, of those allocated meanwhile",
+	"the same by heap block, for blocks allocated from now on",
 	"memwhy numa --record run.mw -- ./job",
-	"keep the accesses, to ask more of them with --input",
+	"keep the accesses, to query them later with --input",
 	"memwhy numa flow --input run.mw --object table",
 	"who touched an object, in order, with its pages and a timeline",
 	"memwhy numa flow --input run.mw --thread 1240 -o jsonl",

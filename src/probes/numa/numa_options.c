@@ -10,42 +10,43 @@
 
 static const struct opt own[] = {
 	OPT(struct numa_opts, "source", 0, OPT_STRING, source, "NAME,NAME",
-		"where accesses are seen: hardware, hint (faults of automatic NUMA balancing), "
-		"first-touch (page faults); the first that works (default: in this order)",
+		"how to observe accesses: hardware, hint (faults of automatic NUMA balancing) or "
+		"first-touch (page faults); the first one that works is used (default: in this "
+		"order)",
 		NULL),
 	OPT(struct numa_opts, "balancing", 0, OPT_FLAG, balancing, NULL,
-		"turn automatic NUMA balancing on meanwhile: it moves pages", NULL),
+		"turn automatic NUMA balancing on while memwhy runs; note that it moves pages",
+		NULL),
 	OPT(struct numa_opts, "scan", 0, OPT_DURATION, scan_ns, "TIME",
-		"have automatic NUMA balancing look at memory each TIME, for more samples at "
-		"more cost; put back at the end",
+		"make automatic NUMA balancing scan memory every TIME: more samples, more cost; "
+		"restored at the end",
 		NULL),
 	OPT(struct numa_opts, "no-heap", 0, OPT_FLAG, no_heap, NULL,
-		"of a command: do not follow its heap, block by block, with the preload library",
-		NULL),
+		"with -- CMD: do not follow its heap blocks with the preload library", NULL),
 	OPT(struct numa_opts, "all-blocks", 0, OPT_FLAG, all_blocks, NULL,
-		"of a command: tell heap blocks of every size apart, not only those of 4096 bytes "
-		"and more: costs each malloc and free more",
+		"with -- CMD: follow heap blocks of every size, not only those of 4096 bytes or "
+		"more; makes each malloc and free slower",
 		NULL),
 	OPT(struct numa_opts, "heap", 0, OPT_FLAG, heap, NULL,
-		"with -p: follow the heap, block by block, with probes at the allocator: a malloc "
-		"and a free cost the process some 2 us more",
+		"with -p: follow heap blocks with probes on the allocator; adds about 2 us to each "
+		"malloc and free pair",
 		NULL),
 	OPT(struct numa_opts, "to", 0, OPT_STRING, to, "NODES",
 		"numa try: where to move the object's pages; several nodes: page by page in turn. "
-		"With --input a time: only what was recorded before it",
+		"With --input, a time: stop there",
 		NULL),
 	OPT(struct numa_opts, "interleave", 0, OPT_FLAG, interleave, NULL,
-		"numa try: to all nodes in turn", NULL),
+		"numa try: interleave over all nodes", NULL),
 	OPT(struct numa_opts, "undo", 0, OPT_FLAG, undo, NULL, "numa try: move them back", NULL),
 	OPT(struct numa_opts, "yes", 0, OPT_FLAG, yes, NULL, "numa try: do not ask", NULL),
 	OPT(struct numa_opts, "topology", 0, OPT_STRING, topology, "FILE",
-		"nodes and CPUs of the machine of a recording, a line a node: node 0 cpus 0-7 "
-		"bytes 16G distances 10,21",
+		"topology of the recorded machine, one line per node: node 0 cpus 0-7 bytes 16G "
+		"distances 10,21",
 		NULL),
 	OPT(struct numa_opts, "thread", 0, OPT_STRING, thread, "TID",
 		"numa flow: what this thread touched", NULL),
 	OPT(struct numa_opts, "object", 0, OPT_STRING, object, "OBJECT",
-		"numa flow: who touched this object: its number, or part of its name", NULL),
+		"numa flow: who touched this object (its number or part of its name)", NULL),
 };
 
 static const struct opt_group groups[] = {{"Accesses", own, ARRAY_SIZE(own)}, {}};
@@ -65,9 +66,9 @@ static int check(struct request *r, void *opts, struct err *err)
 
 	if (o->heap && !r->pids)
 		return err_set(err, -EINVAL,
-			"--heap goes with -p; of a command the heap is followed without it");
+			"--heap works with -p; with -- CMD the heap is always followed");
 	if (o->all_blocks && !r->command)
-		return err_set(err, -EINVAL, "--all-blocks is of a command that is run (-- CMD)");
+		return err_set(err, -EINVAL, "--all-blocks works with -- CMD only");
 	if (o->all_blocks && o->no_heap)
 		return err_set(err, -EINVAL, "--all-blocks and --no-heap exclude each other");
 	return to_check(r, o, err);

@@ -214,8 +214,8 @@ int pages_cpus_report(const struct pages_cpus *p, struct report *r)
 
 	if (p->sampled.bursts)
 		report_note(r,
-			"pages were counted in %llu bursts, %s in all, which stand for %s: the "
-			"counts are those of the bursts",
+			"pages were counted in %llu bursts, %s in total, which stand for %s: the "
+			"counts cover the bursts only",
 			p->sampled.bursts, fmt_ns(a, p->sampled.on_ns),
 			fmt_ns(b, p->sampled.covered_ns));
 	if (!rc)

@@ -231,7 +231,7 @@ static const struct cell_column step_columns[] = {
 };
 
 static const struct cell_table steps_table = {
-	CELL_TABLE("steps", "What they did meanwhile", "total_ns", NULL, step_columns)};
+	CELL_TABLE("steps", "What happened during the stalls", "total_ns", NULL, step_columns)};
 
 static CELL_GET(each_trigger_cell)
 {

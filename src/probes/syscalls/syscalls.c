@@ -133,7 +133,7 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 			err, -EINVAL, "--no-times excludes --min and --with-memory, which time");
 	if (!r->min_ns || r->each)
 		return 0;
-	err_set(err, -EINVAL, "--min goes with --each");
+	err_set(err, -EINVAL, "--min needs --each");
 	return err_hint(err, "--flight --dump-on 'slow>200ms' shows what came before");
 }
 

@@ -143,7 +143,7 @@ static int dump_parse(const char *text, struct syscalls_wish *w, struct err *err
 	char word[64];
 
 	if (text && !w->flight)
-		return err_set(err, -EINVAL, "--dump-on goes with --flight");
+		return err_set(err, -EINVAL, "--dump-on needs --flight");
 	for (const char *p = text ? text : ""; *p;) {
 		size_t n = strcspn(p, ",");
 

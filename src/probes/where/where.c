@@ -150,7 +150,7 @@ static const struct opt own[] = {
 		"shared memory",
 		NULL),
 	OPT(struct where_opts, "taken", 0, OPT_FLAG, taken, NULL,
-		"with --for: also show which code of the kernel allocated pages meanwhile and "
+		"with --for: also show which kernel code allocated pages during that time and "
 		"still holds them, including pages that no counter covers",
 		NULL),
 };
@@ -167,8 +167,8 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 		return 0;
 	if (r->pids || r->comm || r->cgroup || r->container || r->command)
 		return err_set(err, -EINVAL,
-			"--%s is of the whole machine: it does not go with -p, -c, -g, -C or a "
-			"command",
+			"--%s looks at the whole machine and cannot be combined with -p, -c, -g, "
+			"-C or -- CMD",
 			o->census  ? "census"
 			: o->files ? "files"
 				   : "taken");

@@ -82,7 +82,7 @@ static const struct cell_column columns[] = {
 		"heaps of 64 MiB of address space"),
 	CELL_BY(0, "read", "READ", CELL_TEXT, UNIT_NONE, COL_RARE | COL_ASIDE,
 		"in part: the arena changed while it was read, part of it is in swap, or it is "
-		"larger than what is read; the numbers are of what was read",
+		"larger than what is read; the numbers cover what was read",
 		read_cell),
 };
 

@@ -323,9 +323,9 @@ static int heap_tell(struct capture *c, const struct subject *s)
 			s->pid, WHERE_LOOK_MOST >> 30);
 	if (s->cut)
 		return capture_note(c, NOTE_NOT_CHECKED,
-			"what the allocator and runtime of process %u keep: no more than %llu GiB "
-			"of memory are looked through, of all processes together, and its numbers "
-			"are of these",
+			"what the allocator and runtime of process %u keep: at most %llu GiB of "
+			"memory are examined for all processes together, and the numbers cover "
+			"these",
 			s->pid, WHERE_LOOK_MOST >> 30);
 	if (s->managed.list.n || s->managed.seen)
 		return 0;

@@ -167,8 +167,9 @@ const struct view_table where_taken_tables[] = {
 
 int where_taken_report(const struct where_taken *t, struct report *r)
 {
-	static const struct cell_table table = {CELL_TABLE(
-		"taken", "Pages that the kernel took meanwhile and keeps", "bytes", NULL, columns)};
+	static const struct cell_table table = {CELL_TABLE("taken",
+		"Pages that the kernel allocated during the look and still holds", "bytes", NULL,
+		columns)};
 	struct groups sums;
 	int rc;
 

@@ -3,8 +3,8 @@
 
 #define DROP_PRICE "what is dropped is read from disk again when it is needed; there is no undo"
 
-static const struct where_words rest = {"rest",
-	"memwhy where --taken --for 30s; memwhy leak --kernel --for 60s", NULL, NULL, true};
+static const struct where_words rest = {
+	"rest", "memwhy where --taken --for 30s; memwhy leak --kernel --for 60s", NULL, NULL, true};
 
 static const struct where_words machine[WHERE_ROWS] = {
 	[WHERE_FREE] = {"free", "memwhy frag", NULL, NULL, true},
@@ -66,13 +66,13 @@ static const struct where_words process[WHERE_ROWS] = {
 	[WHERE_HEAP] = {"heap", "memwhy heap -p PID --for 30s", NULL, NULL, true},
 	[WHERE_HEAP_KEPT] = {"heap_kept", "memwhy where -p PID --table arenas",
 		"gdb -p PID -batch -ex 'call (int)malloc_trim(0)'",
-		"the process stands still meanwhile, and faults these pages in again when it "
+		"the process is stopped while this runs, and faults these pages in again when it "
 		"allocates",
 		true},
 	[WHERE_ARENAS] = {"arenas", "memwhy heap -p PID --for 30s", NULL, NULL, true},
 	[WHERE_ARENAS_KEPT] = {"arenas_kept", "memwhy where -p PID --table arenas",
 		"gdb -p PID -batch -ex 'call (int)malloc_trim(0)'",
-		"the process stands still meanwhile, and faults these pages in again when it "
+		"the process is stopped while this runs, and faults these pages in again when it "
 		"allocates",
 		true},
 	[WHERE_USER_STACKS] = {"stacks", "ls /proc/PID/task", "fewer threads", NULL, true},

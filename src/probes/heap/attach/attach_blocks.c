@@ -212,8 +212,8 @@ void attached_blocks_tell(const struct attached_blocks *b, struct capture *c)
 	if (b->n_accesses)
 		capture_note(c, NOTE_INFO,
 			"of %llu accesses %llu were in heap blocks allocated since memwhy "
-			"attached; blocks from before, and those freed within a second, are of "
-			"[heap] or of their mapping",
+			"attached; older blocks, and those freed within a second, count as [heap] "
+			"or as their mapping",
 			b->n_accesses, b->n_found);
 }
 

@@ -38,8 +38,8 @@ static void faults_tell(struct capture *c, const struct collector_faults *f)
 			f->lost);
 	if (f->strangers)
 		capture_note(c, NOTE_INFO,
-			"%llu page faults are of processes that allocated nothing under the "
-			"tracker, or of what a process was before its exec",
+			"%llu page faults belong to processes that allocated nothing under the "
+			"tracker, or to a program before its exec",
 			f->strangers);
 }
 

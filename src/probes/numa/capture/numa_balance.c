@@ -88,7 +88,7 @@ int numa_balancing_change(struct capture *c, struct settings **ret, struct err *
 	for (size_t i = 0; i < n && !rc; i++)
 		if (strcmp(list[i].value, list[i].before))
 			rc = capture_note(c, NOTE_INFO,
-				"%s is %s meanwhile; it was %s, and is put back", list[i].path,
-				list[i].value, list[i].before);
+				"%s is %s while memwhy runs; it was %s and will be restored",
+				list[i].path, list[i].value, list[i].before);
 	return rc;
 }

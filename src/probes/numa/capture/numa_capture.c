@@ -173,7 +173,7 @@ static int hint_try(const struct capture *c, char why[NUMA_WHY_LEN])
 	}
 	if (!mode && !OPTS_OF(struct numa_opts, c->opts)->balancing) {
 		snprintf(why, NUMA_WHY_LEN,
-			"kernel.numa_balancing is 0; --balancing turns it on meanwhile");
+			"kernel.numa_balancing is 0; --balancing turns it on while memwhy runs");
 		return -EOPNOTSUPP;
 	}
 	rc = kbtf_available() ? watch_try(both, ARRAY_SIZE(both)) : 0;

@@ -381,10 +381,12 @@ static void notes_send(struct numa_perf *p)
 
 	if (p->no_access)
 		capture_note(c, NOTE_INFO,
-			"%s samples are of no load or store, as the processor says: left out",
+			"%s samples are neither loads nor stores according to the processor: left "
+			"out",
 			fmt_count(n, p->no_access));
 	if (p->other)
-		capture_note(c, NOTE_INFO, "%s samples are of events without addresses: left out",
+		capture_note(c, NOTE_INFO,
+			"%s samples come from events without addresses: left out",
 			fmt_count(n, p->other));
 	if (p->throttled)
 		capture_note(c, NOTE_WARNING,

@@ -63,7 +63,7 @@ static int operands_read(struct numa_state *v, const struct view_options *o, str
 	}
 	v->asked = (struct numa_flow_asked){own->thread, own->object};
 	if (!v->flow && (own->thread || own->object)) {
-		err_set(err, -EINVAL, "--thread and --object are of numa flow");
+		err_set(err, -EINVAL, "--thread and --object work with numa flow only");
 		return err_hint(err, "memwhy numa flow --thread TID");
 	}
 	if (own->thread && parse_u64(own->thread, 1, 0xffffffff, &tid)) {
