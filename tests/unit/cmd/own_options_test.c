@@ -92,8 +92,8 @@ static void leak_is_over_heap(void **state)
 	assert_int_equal(PARSE("leak", &o, "--no-wait"), 0);
 	assert_int_equal(own_check(&o, &probe_leak, &err), -EINVAL);
 	assert_string_equal(err.msg,
-		"--sample, --no-wait, --events and --allocator are of programs: they do not go "
-		"with --kernel");
+		"--sample, --no-wait, --events and --allocator work on programs and cannot "
+		"be combined with --kernel");
 	own_free(&o);
 	o = options_new();
 	o.argv = job;

@@ -281,8 +281,7 @@ static void test_bursts(void **state)
 	assert_int_equal(cell_number(t, 0, "count"), 100);
 	assert_true(cell_at(t, 0, "per_second")->f == 200);
 	assert_true(cell_at(view_table_of(&f, "pcp"), 0, "locks_per_second")->f == 60);
-	assert_true(
-		noted(&f, "pages were counted in 2 bursts, 500 ms in all, which stand for"));
+	assert_true(noted(&f, "pages were counted in 2 bursts, 500 ms in total, which stand for"));
 	view_close(&f);
 }
 

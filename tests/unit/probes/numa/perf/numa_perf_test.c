@@ -267,7 +267,7 @@ static void a_run(void **state)
 		assert_int_equal(got_read(g, &m, &err), 0);
 		check_samples(g);
 		check_rest(g);
-		assert_true(noted(g, "no load or store"));
+		assert_true(noted(g, "neither loads nor stores"));
 		assert_true(noted(g, "events without addresses"));
 		assert_false(noted(g, "does not say which CPUs"));
 		stream_destroy(&g->stream);
