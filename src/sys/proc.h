@@ -164,7 +164,10 @@ bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *
 /* What the command line of Java or V8 allows its heap: its own options, not the program's. As
  * above. 0: it does not say. */
 u64 proc_heap_limit(const char *comm, const char *buf, size_t n);
-/* That, else its name. out is cleared first. -errno where the process is gone; out is empty then.
+/* CPU time of its threads that do nothing but collect garbage. 0: it has none that are known, or
+ * they did not run. */
+u64 proc_collector_ticks(const char *comm, int pid);
+/* What people know it by, else its name. out is cleared first. -errno where the process is gone; out is empty then.
  */
 int proc_label_read(u32 pid, struct str *out);
 

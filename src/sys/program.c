@@ -152,6 +152,37 @@ u64 proc_heap_limit(const char *comm, const char *buf, size_t n)
 	return limit;
 }
 
+/* Of HotSpot, whose serial collector is its "VM Thread", and of .NET; the kernel keeps 15 letters.
+ */
+static bool is_collector(const char *comm)
+{
+	static const char *const names[] = {"GC Thread#", "G1 Conc#", "G1 Main Marker", "VM Thread",
+		"ZWorker", "ZDriver", "Shenandoah GC", ".NET Server GC", ".NET BGC"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (begins_with(comm, names[i]))
+			return true;
+	return false;
+}
+
+/* They are among the first that a runtime starts. */
+#define COLLECTOR_THREADS 256
+
+u64 proc_collector_ticks(const char *comm, int pid)
+{
+	_cleanup_proc_iter_ struct proc_iter it = {};
+	struct proc_stat st;
+	u64 ticks = 0;
+	int tid;
+
+	if ((strcmp(comm, "java") && strcmp(comm, "dotnet")) || proc_iter_open_tasks(pid, &it))
+		return 0;
+	for (int i = 0; i < COLLECTOR_THREADS && proc_iter_next(&it, &tid); i++)
+		if (!proc_task_stat_read(pid, tid, &st) && is_collector(st.comm))
+			ticks += st.utime_ticks + st.stime_ticks;
+	return ticks;
+}
+
 int proc_label_read(u32 pid, struct str *out)
 {
 	_cleanup_str_ struct str args = {};

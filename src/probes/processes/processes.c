@@ -223,6 +223,13 @@ static void heap_limit_read(const struct sample *sm, struct process_entry *e, co
 		e->heap_limit_bytes = proc_heap_limit(comm, str_get(text), text->len);
 }
 
+/* Each thread is looked at: not at every sample. */
+static void collector_read(const struct sample *sm, struct process_entry *e, const char *comm)
+{
+	if (sm->fresh && e->flags & ENTRY_DEEP)
+		e->collector_ns = proc_collector_ticks(comm, (int)e->pid) * sm->p->tick_ns;
+}
+
 /* same: what need not be read again; NULL: nothing. */
 static struct process_memory memory_record(const struct sample *sm, struct process_entry *e,
 	const struct proc_stat *st, const struct proc_status *status,
@@ -249,6 +256,7 @@ static struct process_memory memory_record(const struct sample *sm, struct proce
 	snprintf(r.comm, sizeof(r.comm), "%.15s", st->comm);
 	r.vm_bytes = e->vm_bytes;
 	r.heap_limit_bytes = e->heap_limit_bytes;
+	r.collector_ns = e->collector_ns;
 	r.first_vm_bytes = e->first_vm_bytes;
 	if (status) {
 		r.h.flags |= PROCESS_EXACT;
@@ -300,6 +308,7 @@ static int process_send(const struct sample *sm, struct process_entry *e)
 	same = idle_record(sm, e, &st);
 	deep = !same && status_read(sm, e, &status);
 	heap_limit_read(sm, e, st.comm);
+	collector_read(sm, e, st.comm);
 	r = memory_record(sm, e, &st, deep ? &status : NULL, same);
 	rc = memory_send(sm, e, &r);
 	if (!rc && deep && sm->detail)

@@ -49,6 +49,7 @@ struct process_entry {
 	u64 began_ns;         /* the same, as first known; 0: not yet */
 	u64 cgroup;           /* likewise */
 	u64 heap_limit_bytes; /* with ENTRY_HEAP; 0: not known */
+	u64 collector_ns;     /* as last read; 0: not known */
 	s32 oom_score_adj;
 	u32 uid, user; /* with ENTRY_USER */
 	struct process_files files;

@@ -221,6 +221,53 @@ static void test_fork_cost(void **unused)
 	}
 }
 
+static void collects(struct fixture *f, u64 start_ns, u64 per_second_ns, u64 cpu_ns)
+{
+	begin(f, &rule_collector);
+	for (u64 i = 1; i <= 9; i += 2) {
+		struct process_memory m = REC(struct process_memory, REC_PROCESS_MEMORY, .tgid = 7,
+			.start_ns = start_ns, .anon_bytes = 250 * MIB,
+			.heap_limit_bytes = 256 * MIB, .collector_ns = NSEC_PER_SEC);
+
+		m.h.time_ns = 100 * NSEC_PER_SEC + i * NSEC_PER_SEC;
+		m.collector_ns += i / 4 * 4 * per_second_ns; /* it is read less often */
+		m.utime_ns = i * cpu_ns;
+		view_feed(f, &m);
+	}
+}
+
+/* A heap that is too small costs the CPU time of its collector. */
+static void test_collector(void **unused)
+{
+	const u64 ms = NSEC_PER_MSEC;
+	const struct {
+		u64 start_ns, collector_ns, cpu_ns;
+		int level; /* -1: nothing is told */
+	} cases[] = {{1, 900 * ms, 1000 * ms, LEVEL_WARNING}, {1, 300 * ms, 400 * ms, LEVEL_RISK},
+		{1, 100 * ms, 120 * ms, -1}, {1, 300 * ms, 1000 * ms, -1}, {1, 0, 1000 * ms, -1},
+		{95 * NSEC_PER_SEC, 900 * ms, 1000 * ms, LEVEL_NOTE}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fixture f;
+
+		collects(&f, cases[i].start_ns, cases[i].collector_ns, cases[i].cpu_ns);
+		assert_int_equal(conclude(&f), cases[i].level >= 0);
+		if (cases[i].level >= 0) {
+			const struct finding *x = &f.report.findings.v[0];
+
+			assert_int_equal(x->level, cases[i].level);
+			assert_int_equal(x->cost_ns, 8 * cases[i].collector_ns);
+			assert_non_null(
+				strstr(x->title, "of its CPU time on collecting garbage: its "
+						 "heap of 256 MiB is too small"));
+			assert_true(says(x->evidence, "heap 256 MiB: all of it is taken"));
+			assert_true(says(x->try_, "-Xmx512m"));
+		}
+		view_close(&f);
+	}
+}
+
 /* Shells that start commands copy a few pages each; first touches are no copies. */
 static void test_copies_of_shells(void **unused)
 {
@@ -1129,6 +1176,7 @@ int main(void)
 		cmocka_unit_test(test_copies_of_workers),
 		cmocka_unit_test(test_copies_of_shells),
 		cmocka_unit_test(test_fork_cost),
+		cmocka_unit_test(test_collector),
 		cmocka_unit_test(test_copies_of_a_saver),
 		cmocka_unit_test(test_copies_taken_back),
 		cmocka_unit_test(test_growth_beneath),

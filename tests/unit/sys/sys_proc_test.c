@@ -547,6 +547,41 @@ static void test_heap_limit(void **state)
 	assert_int_equal(proc_heap_limit("java", "", 0), 0);
 }
 
+#define BURN_NS 60000000
+
+static void *burn(void *name)
+{
+	struct timespec now = {};
+
+	prctl(PR_SET_NAME, name);
+	while (now.tv_sec == 0 && now.tv_nsec < BURN_NS)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	pause();
+	return NULL;
+}
+
+/* Threads are known by their names, and those of other programs are not looked at. */
+static void test_collector(void **state)
+{
+	static char names[][16] = {"GC Thread#0", "VM Thread", "C2 CompilerThre"};
+	u64 least = 2ULL * BURN_NS * (u64)sysconf(_SC_CLK_TCK) / 1000000000 - 2, ticks = 0;
+	pthread_t threads[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, burn, names[i]), 0);
+	for (int i = 0; i < 2000 && ticks < least; i++) {
+		usleep(10000);
+		ticks = proc_collector_ticks("java", getpid());
+	}
+	assert_in_range(ticks, least, least + 4);
+	assert_int_equal(proc_collector_ticks("javac", getpid()), 0);
+	for (int i = 0; i < 3; i++) {
+		pthread_cancel(threads[i]);
+		pthread_join(threads[i], NULL);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -566,6 +601,7 @@ int main(void)
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_headless),
 		cmocka_unit_test(test_heap_limit),
+		cmocka_unit_test(test_collector),
 		cmocka_unit_test(test_live_self),
 		cmocka_unit_test(test_live_all),
 		cmocka_unit_test(test_live_dead),
