@@ -1,6 +1,6 @@
 /*
  * User stacks of programs without frame pointers: a walk by call-frame tables in maps, which
- * capture/unwind.h fills. A frame is a function of its own that the verifier looks at once (its
+ * capture/unwind/unwind.h fills. A frame is a function of its own that the verifier looks at once (its
  * state is in a map, since kernels to 5.11 hand no pointers to such functions), so that the number
  * of frames costs nothing there. No helper that is younger than 5.8.
  *

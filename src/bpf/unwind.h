@@ -1,4 +1,4 @@
-/* What the walk over user stacks in BPF (unwind.bpf.h) and its loader (capture/unwind.h) agree on.
+/* What the walk over user stacks in BPF (unwind.bpf.h) and its loader (capture/unwind/unwind.h) agree on.
  */
 #ifndef MEMWHY_BPF_UNWIND_H
 #define MEMWHY_BPF_UNWIND_H
@@ -99,7 +99,7 @@ struct unwind_ask {
 
 /*
  * In the ring of copies: a stack that came before the tables of its code, and what it takes to walk
- * it when they are there (capture/unwind_late.h). In user_stacks it is until then what frame
+ * it when they are there (capture/unwind/unwind_late.h). In user_stacks it is until then what frame
  * pointers told, under a key that no other stack has.
  */
 struct unwind_copy {

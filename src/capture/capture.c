@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "capture/reader.h"
+#include "capture/reader/reader.h"
 #include "sys/rights.h"
 
 void capture_close(struct capture *c)

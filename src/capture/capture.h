@@ -61,7 +61,7 @@ struct capture_options {
 	struct sys_user as;
 };
 
-struct names;  /* capture/names.h */
+struct names;  /* capture/names/names.h */
 struct blocks; /* capture/blocks.h */
 
 /* Descriptors of the two maps of stacks an object has; see STACK_WALKED. */
@@ -77,7 +77,7 @@ enum shared_map {
 	SHARED_RECENT_WALKS,
 	SHARED_TASKS,
 	SHARED_SELF,
-	/* bpf/unwind.bpf.h; made by capture/unwind.h */
+	/* bpf/unwind.bpf.h; made by capture/unwind/unwind.h */
 	SHARED_UNWIND_PAGES,
 	SHARED_UNWIND_RULES,
 	SHARED_UNWIND_MAPS,
@@ -91,8 +91,8 @@ enum shared_map {
 	SHARED_MAPS,
 };
 
-struct unwind; /* capture/unwind.h */
-struct reader; /* capture/reader.h */
+struct unwind; /* capture/unwind/unwind.h */
+struct reader; /* capture/reader/reader.h */
 struct ahead;  /* capture/ahead.h */
 
 struct capture {
@@ -109,10 +109,10 @@ struct capture {
 	bool blocks_wanted;          /* somebody will tell it of accesses; before probe_start() */
 	int shared[SHARED_MAPS];     /* descriptor plus one; 0: none yet */
 	struct scope_self self;      /* what memwhy does itself now */
-	u32 shrink;        /* maps are so much smaller, see budget.h; 0: as fits the machine */
-	u64 begin_ns;      /* when everything counted; 0: not yet */
-	u64 counting_ns;   /* when programs began to count; 0: not yet, or there are none */
-	bool ending;       /* counting is over: the drain that follows is the last */
+	u32 shrink;      /* maps are so much smaller, see budget.h; 0: as fits the machine */
+	u64 begin_ns;    /* when everything counted; 0: not yet */
+	u64 counting_ns; /* when programs began to count; 0: not yet, or there are none */
+	bool ending;     /* counting is over: the drain that follows is the last */
 	bool (*leaves)(void *arg); /* see capture_leaves; NULL: never */
 	void *leaves_arg;
 	void *state;       /* of the probe being opened or drained: probe_bpf.state_size bytes */

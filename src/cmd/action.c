@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "cmd/command.h"
 #include "cmd/output.h"
 #include "cmd/own.h"

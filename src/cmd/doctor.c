@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "analysis/cells.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "cmd/doctor_stacks.h"
 #include "cmd/entries.h"
 #include "cmd/output.h"

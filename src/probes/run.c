@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "capture/budget.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/object.h"
 #include "capture/ring.h"
 #include "capture/table.h"

@@ -7,7 +7,7 @@
 
 #include "capture/embedded.h"
 #include "capture/object.h"
-#include "capture/unwind.h"
+#include "capture/unwind/unwind.h"
 
 /* Of a probe that is everywhere, a program that walks. */
 #define SURVEY_PROBE "faults"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/processes/processes.h"
 
 _Static_assert(WHEREABOUTS_NODES == PROCESS_NODES, "the record has as many nodes");

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "capture/reader.h"
-#include "capture/unwind.h"
+#include "capture/reader/reader.h"
+#include "capture/unwind/unwind.h"
 #include "sys/proc.h"
 
 /* Runs are taken to be as many as events: so of both there must have been some. */

@@ -13,9 +13,9 @@
 #include "cage/cage.h"
 #include "capture/budget.h"
 #include "capture/kbtf.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/settings.h"
-#include "capture/unwind.h"
+#include "capture/unwind/unwind.h"
 #include "record/command.h"
 #include "record/cost.h"
 #include "record/ending.h"
@@ -521,8 +521,8 @@ static int session_timers(struct session *s)
 		rc = probe_sample(s->runs[i], now);
 	if (now >= s->watch_ns) {
 		cost_watch(&s->cost, s->runs, s->n_runs);
-		s->watch_wait_ns = MIN(2 * s->watch_wait_ns,
-			HOUSEKEEPING_NS * (s->c.opt.watch_ns ? 4 : 1));
+		s->watch_wait_ns =
+			MIN(2 * s->watch_wait_ns, HOUSEKEEPING_NS * (s->c.opt.watch_ns ? 4 : 1));
 		s->watch_ns = now + s->watch_wait_ns;
 	}
 	/* The interval that ends with the session is reported by its end. */
@@ -664,7 +664,8 @@ int session_run(const struct session_config *cfg, struct sink *sink, struct sess
 			progress_say("reading what was counted");
 		rc = rc ? rc : session_finish(&s);
 		progress_clear();
-		if (rc == -EINTR && s.signals.again && !err->code) /* where that signal is ignored */
+		if (rc == -EINTR && s.signals.again &&
+			!err->code) /* where that signal is ignored */
 			err_set(err, rc, "interrupted again: there is no report");
 		if (rc && !err->code)
 			err_errno(err, rc, "recording");

@@ -1,10 +1,10 @@
 /*
  * What names may cost. Debug information, symbol tables and perf-PID.map files are read from what
  * anybody on the host may have written, and some honest files are gigabytes. All of a session are
- * held by one budget of bytes and time, and so are the dictionaries that keep what was read; of time
- * there is more, a hundredth of what goes by, for those that go on for days. A user
- * who is neither root nor who runs memwhy has a quarter of it at most, so nobody can use it up for
- * others. What was left out is counted by user. Knows nothing of ELF.
+ * held by one budget of bytes and time, and so are the dictionaries that keep what was read; of
+ * time there is more, a hundredth of what goes by, for those that go on for days. A user who is
+ * neither root nor who runs memwhy has a quarter of it at most, so nobody can use it up for others.
+ * What was left out is counted by user. Knows nothing of ELF.
  */
 #ifndef MEMWHY_SYM_BUDGET_H
 #define MEMWHY_SYM_BUDGET_H
@@ -14,7 +14,7 @@
 #define BUDGET_BYTES_DEFAULT (256ULL << 20)
 #define BUDGET_NS_DEFAULT (30ULL * 1000000000)
 /* Time that comes back, in all: a process that reads names may use so much and some more
- * (capture/reader_work.c), or it would be killed in the middle of an innocent file. */
+ * (capture/reader/reader_work.c), or it would be killed in the middle of an innocent file. */
 #define BUDGET_REFILL_NS (3000ULL * 1000000000)
 #define BUDGET_USERS 32 /* told apart; those beyond share one account */
 #define BUDGET_SHARE 4  /* a user has at most this part of bytes and time */

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/groups.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/cgroups/cgroups_dying.h"
 #include "probes/cgroups/cgroups_tree.h"
 #include "probes/probe.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "sys/counts.h"
 #include "sys/keyvals.h"
 #include "sys/root.h"

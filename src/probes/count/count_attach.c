@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "capture/kbtf.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/count/count_opts.h"
 #include "probes/count/count_state.h"
 #include "sys/print_fmt.h"

@@ -1,10 +1,10 @@
 /* Where a function is in a file, for uprobes. Owns the search for the file; a reader without rights
- * reads it (capture/reader.h). */
+ * reads it (capture/reader/reader.h). */
 #ifndef MEMWHY_PROBES_COUNT_ELF_H
 #define MEMWHY_PROBES_COUNT_ELF_H
 
 #include "base/err.h"
-#include "capture/reader.h"
+#include "capture/reader/reader.h"
 
 /*
  * path: a file, or the name of a shared library without a slash. pid: of the process whose files

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/count/count_opts.h"
 #include "probes/count/count_state.h"
 

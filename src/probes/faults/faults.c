@@ -5,7 +5,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/faults/faults_growth.h"
 #include "probes/faults/faults_view.h"
 #include "probes/probe.h"

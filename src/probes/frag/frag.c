@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "capture/kbtf.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/frag/frag_events.h"
 #include "probes/frag/frag_sample.h"
 #include "probes/frag/frag_view.h"

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "capture/blocks.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/heap/attach/attach.h"
 #include "probes/heap/collect/collector.h"
 #include "probes/heap/collect/heap_faults.h"

@@ -4,7 +4,7 @@
 
 #include "base/groups.h"
 #include "base/vec.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/proc_scope.h"
 #include "probes/holders/holders.h"
 #include "probes/probe.h"
@@ -69,7 +69,7 @@ struct holders {
 	VEC(u32) threads; /* of the kernel, worth a look */
 	VEC(u64) thread_ns;
 	VEC(struct holder_map) maps;
-	int iterator; /* over maps: its descriptor and 1; 0: none */
+	int iterator;          /* over maps: its descriptor and 1; 0: none */
 	struct groups parents; /* tgid -> struct held_children, as summed up so far */
 	struct groups spaces;  /* tgid -> struct holder_space, at the first look */
 	struct groups writes; /* tgid -> s64: written, less what went to disks, at the first look */

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "capture/group.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/proc_scope.h"
 #include "probes/limit/limit.h"
 #include "probes/limit/limit_opts.h"

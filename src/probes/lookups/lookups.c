@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/probe.h"
 #include "sys/counts.h"
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "capture/kbtf.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/syscalls.h"
 #include "event/schema.h"
 #include "probes/maps/maps_host.h"

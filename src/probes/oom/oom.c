@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "event/schema.h"
 #include "probes/oom/oom_sample.h"
 #include "probes/oom/oom_view.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "capture/gfp.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/oom/oom.h"
 #include "sys/kmsg.h"
 #include "sys/oomlog.h"

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/tracepoint.h"
 #include "event/schema.h"
 #include "probes/pages/pages_held.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "capture/live.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 
 bool pages_follows(const struct capture *c)
 {

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 #include "capture/kbtf.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/place.h"
 #include "capture/syscalls.h"
 #include "capture/tracepoint.h"

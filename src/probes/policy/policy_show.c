@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/policy/policy.h"
 #include "sys/host.h"
 #include "sys/maps.h"

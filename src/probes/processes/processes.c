@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/groups.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/probe.h"
 #include "probes/processes/processes_family.h"
 #include "probes/processes/processes_look.h"

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 #include "capture/kbtf.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "event/schema.h"
 #include "probes/probe.h"
 #include "probes/reclaim/reclaim_host.h"

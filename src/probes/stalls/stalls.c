@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "capture/gfp.h"
 #include "capture/kbtf.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/tracepoint.h"
 #include "event/schema.h"
 #include "probes/probe.h"

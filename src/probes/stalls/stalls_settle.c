@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 
 static struct stalls_config config;
 

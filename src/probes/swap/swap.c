@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "event/schema.h"
 #include "probes/probe.h"
 #include "probes/swap/swap_sample.h"

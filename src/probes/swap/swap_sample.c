@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/swap/swap.h"
 #include "sys/cgroup.h"
 #include "sys/proc.h"

@@ -9,7 +9,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/util.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "event/schema.h"
 #include "probes/probe.h"
 #include "probes/syscalls/syscalls_copies.h"

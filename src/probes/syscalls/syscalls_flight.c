@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 
 #define FLIGHT_BYTES (32UL << 20)
 #define RINGS_LEAST 8U

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/thp/thp.h"
 #include "sys/huge_waste.h"
 #include "sys/proc.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/probe.h"
 #include "sys/proc.h"
 #include "sys/root.h"

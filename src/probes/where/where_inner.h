@@ -2,7 +2,7 @@
 #ifndef MEMWHY_PROBES_WHERE_INNER_H
 #define MEMWHY_PROBES_WHERE_INNER_H
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/proc_scope.h"
 #include "probes/where/where.h"
 #include "sys/cgroup.h"
@@ -22,9 +22,9 @@ struct where {
 	struct memfs_list memfs;
 	u64 percpu_first_bytes;
 	bool stacks_in_vmalloc, balloon_in_total;
-	bool census; /* --census */
+	bool census;           /* --census */
 	struct inodes *inodes; /* --files; NULL: not asked for, or it cannot be done here */
-	bool named;  /* its command, or record --probes where: owners are looked for */
+	bool named;            /* its command, or record --probes where: owners are looked for */
 	u32 sample;
 	u64 next_ns;
 	u64 left; /* of WHERE_LOOK_MOST */

@@ -8,7 +8,7 @@
 #include "data/sys/fixture.h"
 
 #include "base/vec.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/probe.h"
 
 struct sampler_test {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/reader.h"
+#include "capture/reader/reader.h"
 #include "capture/uprobe.h"
 #include "probes/heap/attach/attached.h"
 #include "probes/heap/attach/libraries.h"

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "sym/prologue.h"
 
-struct reader; /* capture/reader.h: by which files are read */
+struct reader; /* capture/reader/reader.h: by which files are read */
 
 struct allocator_function {
 	const char *name;

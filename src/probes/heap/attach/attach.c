@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/object.h"
 #include "capture/preload_check.h"
 #include "capture/uprobe.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/heap/attach/attach.h"
 #include "probes/numa/numa.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/heap/attach/attach.h"
 #include "probes/heap/heap_opts.h"
 #include "sys/proc.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "probes/heap/collect/collector.h"
 #include "probes/heap/heap.h"
 

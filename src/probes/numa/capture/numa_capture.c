@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "capture/kbtf.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "capture/place.h"
 #include "capture/ring.h"
 #include "capture/watch.h"

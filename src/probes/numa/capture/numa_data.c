@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/names.h"
-#include "capture/reader_variables.h"
+#include "capture/names/names.h"
+#include "capture/reader/reader_variables.h"
 #include "sym/rootfs.h"
 
 #define VARIABLE_BYTES 16 /* smaller ones are not told apart */

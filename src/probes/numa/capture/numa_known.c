@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "sym/hash.h"
 #include "sys/maps.h"
 

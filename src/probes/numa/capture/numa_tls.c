@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-#include "capture/names.h"
-#include "capture/reader_variables.h"
+#include "capture/names/names.h"
+#include "capture/reader/reader_variables.h"
 #include "sym/hash.h"
 
 #define NEAR (64ULL << 20) /* below a thread pointer: accesses there may be to such variables */

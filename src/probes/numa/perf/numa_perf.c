@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "base/units.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "event/meta.h"
 #include "perfdata/data_src.h"
 #include "probes/numa/perf/numa_perf_space.h"

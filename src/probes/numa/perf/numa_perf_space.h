@@ -7,7 +7,7 @@
 
 #include "base/groups.h"
 #include "base/vec.h"
-#include "capture/names.h"
+#include "capture/names/names.h"
 #include "perfdata/perfdata.h"
 
 struct perf_spaces {
