@@ -104,6 +104,9 @@ static int java_space(const void *perf, size_t n, u32 generation, u32 space, str
 	if (!hsperf_text(perf, n, name, own, sizeof(own)))
 		return -ENOENT;
 	java_take(perf, n, counter, &p);
+	/* G1 says 8 bytes of a survivor space that it does not have */
+	if (p.known >> MANAGED_COMMITTED & 1 && p.bytes[MANAGED_COMMITTED] < PAGE)
+		return 0;
 	/* a generation of one space has the name twice, or just "space" */
 	if (!strcmp(of, own) || !strcmp(own, "space"))
 		snprintf(p.name, sizeof(p.name), "%s", of);
@@ -132,15 +135,33 @@ int managed_java(const void *perf, size_t n, struct managed *ret)
 	return rc == -ENOMEM ? rc : 0;
 }
 
+/* The code cache is all that a virtual machine may both write to and run (HotSpot 17). */
+static int java_code(struct look *l)
+{
+	const u8 rights = MAPPING_WRITE | MAPPING_EXEC;
+	struct managed_part p = part_of(MANAGED_JAVA, "code cache");
+	u64 bytes = 0;
+
+	vec_each (m, &l->maps->list)
+		if (mapping_is_plain(m) && (m->prot & rights) == rights)
+			bytes += m->end - m->start;
+	part_set(&p, MANAGED_COMMITTED, bytes);
+	p.by_mappings = true;
+	return bytes ? vec_push(&l->ret->list, p) : 0;
+}
+
 static int java_read(struct look *l)
 {
+	int rc;
+
 	vec_each (m, &l->maps->list) {
 		_cleanup_free_ u64 *words = NULL;
 
 		if (!strstr(m->path, "/hsperfdata_") || m->end - m->start > COUNTERS_MOST)
 			continue;
 		words = outside_words(l->o, m->start, m->end);
-		return words ? managed_java(words, m->end - m->start, l->ret) : -ENOMEM;
+		rc = words ? managed_java(words, m->end - m->start, l->ret) : -ENOMEM;
+		return rc || !l->ret->list.n ? rc : java_code(l);
 	}
 	return 0;
 }
@@ -176,10 +197,14 @@ static int tcmalloc_take(void *arg, const u64 *words, size_t n, u64 address)
 	return rc ? rc : 1;
 }
 
+/* The heap begins at that very address; V8 puts its chunks anywhere, there too. 0: no heap of Go. */
 static u64 go_mapped(const struct look *l)
 {
+	const struct mapping *first = maps_find(l->maps, GO_HEAP);
 	u64 bytes = 0;
 
+	if (!first || first->start != GO_HEAP)
+		return 0;
 	vec_each (m, &l->maps->list)
 		if (m->start >= GO_HEAP && m->start < GO_HEAP + GO_SPACE && m->prot & MAPPING_WRITE)
 			bytes += m->end - m->start;
@@ -537,7 +562,8 @@ int managed_read(struct outside *o, const struct maps *maps, struct managed *ret
 		rc = data_read(&l);
 	if (!rc)
 		rc = go_add(&l);
-	if (!rc && paths[MANAGED_MIMALLOC])
+	/* linked into a program it has no file, and its segments are known by themselves */
+	if (!rc)
 		rc = mimalloc_read(&l);
 	if (!rc && paths[MANAGED_NODE])
 		rc = v8_read(&l);

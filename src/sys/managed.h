@@ -35,7 +35,8 @@ struct managed_part {
 	char name[48];
 	u32 known; /* a bit for each of bytes */
 	u64 bytes[MANAGED_N];
-	s64 decay_ms; /* jemalloc: as in heaps.h; else 0 */
+	s64 decay_ms;     /* jemalloc: as in heaps.h; else 0 */
+	bool by_mappings; /* no structure or counter was read: what is mapped */
 };
 
 /* To be zeroed before its first use. */

@@ -98,6 +98,16 @@ library() { # NAME: its path, or the test is skipped
 	[ "$(of mimalloc committed_bytes)" -ge "$(of mimalloc used_bytes)" ]
 }
 
+# Linked into a program there is no file of that name.
+@test "where: mimalloc's segments are found without its library" {
+	lib=$(library libmimalloc.so.2)
+	[ -n "$lib" ] || skip "libmimalloc2.0 is not installed"
+	cp "$lib" own.so
+	preload "$PWD/own.so" 0 40000
+	[ "$(grep -c libmimalloc "/proc/$holder/maps")" -eq 0 ]
+	near used "$(of mimalloc used_bytes)" "$used" 100
+}
+
 # Linked into the program, as in redis or programs in Rust: found by what is in its data.
 linked() { # NAME LIBRARY
 	local name=$1 used committed kept
@@ -157,8 +167,12 @@ linked() { # NAME LIBRARY
 		old=$(awk '/^(Tenured|PS_Old|G1_Old|ZHeap)/ { print $2 }' out)
 		got=$(jq '[.rows[] | select(.table == "runtimes" and .runtime == "java" and .part == "old") | .used_bytes] | add' now)
 		near "$gc old" "$got" "$old" 10
-		got=$(jq '[.rows[] | select(.table == "runtimes" and .runtime == "java" and (.part | test("s0|s1|meta") | not)) | .committed_bytes] | add' now)
+		got=$(jq '[.rows[] | select(.table == "runtimes" and .runtime == "java" and (.part | test("s0|s1|meta|code") | not)) | .committed_bytes] | add' now)
 		near "$gc committed" "$got" "$committed" 10
+		code=$(awk '/^Code/ { n += $3 } END { print n }' out)
+		got=$(jq '[.rows[] | select(.table == "runtimes" and .part == "code cache" and .method == "mappings") | .committed_bytes] | add' now)
+		near "$gc code" "$got" "$code" 10
+		jq -e 'all(.rows[] | select(.table == "runtimes"); .committed_bytes >= 4096)' now
 		echo >&7
 		hold_end
 	done
@@ -179,6 +193,28 @@ linked() { # NAME LIBRARY
 	got=$(jq '[.rows[] | select(.table == "runtimes" and .part == "young generation") | .committed_bytes] | add' now)
 	near young "$got" "$young" 100
 	near used "$(of node used_bytes)" "$used" 10
+}
+
+# V8 puts chunks anywhere, where Go has its heap too.
+@test "where: memory of another runtime at addresses of Go's is not taken for Go's" {
+	python3 - <<-'PYTHON' >out &
+		import ctypes, sys, time
+		mmap = ctypes.CDLL(None).mmap
+		mmap.restype = ctypes.c_void_p
+		mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
+		at = mmap(0xc000000000 + (64 << 20), 8 << 20, 3, 0x100022, -1, 0)
+		ctypes.memset(at, 1, 8 << 20)
+		print("ready", hex(at), flush=True)
+		time.sleep(60)
+	PYTHON
+	other=$!
+	wait_for 'grep -q ready out'
+	grep 'ready 0xc0' out
+	"$MEMWHY" where -p "$other" -o json --out now
+	kill "$other"
+	wait "$other" || true
+	[ "$(total now)" -gt 8000000 ]
+	jq -e 'all(.rows[] | select(.table == "runtimes"); .runtime != "go")' now
 }
 
 @test "where: arenas of Python are what sys._debugmallocstats says" {

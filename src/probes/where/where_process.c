@@ -263,7 +263,7 @@ static int runtime_send(struct capture *c, struct where *w, const struct subject
 	r.by = p->by;
 	r.index = index;
 	r.name = names_string(c->names, p->name);
-	r.known = p->known;
+	r.known = p->known | (p->by_mappings ? WHERE_BY_MAPPINGS : 0);
 	memcpy(r.bytes, p->bytes, sizeof(p->bytes));
 	r.decay_ms = p->decay_ms;
 	return capture_emit(c, &r.h);

@@ -33,8 +33,8 @@ static const struct column columns[R_N] = {
 		"tcmalloc and Go, pools of Python without a block"},
 	[R_METHOD] = {"method", "NUMBER", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"counter: the runtime's own; structure: from what it keeps of its heap; mappings: "
-		"its "
-		"structures were not found, so these are the mappings without a file"},
+		"what is mapped, for Java's code cache, and of all memory without a file where no "
+		"structures were found"},
 };
 
 const struct view_table where_runtimes_tables[] = {

@@ -261,9 +261,12 @@ static void perf_make(struct perf *f)
 	f->n = 32;
 	entry_add(f, "sun.gc.generation.1.name", 'B', "old", 4);
 	entry_add(f, "sun.gc.generation.1.space.0.name", 'B', "space", 6);
-	number_add(f, "sun.gc.generation.1.space.0.maxCapacity", 900);
-	number_add(f, "sun.gc.generation.1.space.0.capacity", 800);
-	number_add(f, "sun.gc.generation.1.space.0.used", 700);
+	number_add(f, "sun.gc.generation.1.space.0.maxCapacity", 9000);
+	number_add(f, "sun.gc.generation.1.space.0.capacity", 8000);
+	number_add(f, "sun.gc.generation.1.space.0.used", 7000);
+	/* as G1 says of a survivor space that it does not have */
+	entry_add(f, "sun.gc.generation.1.space.1.name", 'B', "s0", 3);
+	number_add(f, "sun.gc.generation.1.space.1.capacity", 8);
 	number_add(f, "sun.gc.metaspace.capacity", 0);
 }
 
@@ -280,9 +283,9 @@ static void test_java(void **unused)
 	assert_int_equal(managed_java(f.bytes, f.n, &m), 0);
 	assert_int_equal(m.list.n, 1);
 	assert_string_equal(m.list.v[0].name, "old");
-	assert_int_equal(m.list.v[0].bytes[MANAGED_RESERVED], 900);
-	assert_int_equal(m.list.v[0].bytes[MANAGED_COMMITTED], 800);
-	assert_int_equal(m.list.v[0].bytes[MANAGED_USED], 700);
+	assert_int_equal(m.list.v[0].bytes[MANAGED_RESERVED], 9000);
+	assert_int_equal(m.list.v[0].bytes[MANAGED_COMMITTED], 8000);
+	assert_int_equal(m.list.v[0].bytes[MANAGED_USED], 7000);
 	assert_int_equal(m.list.v[0].known, 7);
 	assert_false(hsperf_number(f.bytes, f.n, "sun.gc", &v));
 	for (size_t n = 0; n <= f.n; n++) {
