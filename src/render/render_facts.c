@@ -43,14 +43,17 @@ bool fact_interval(struct str *out, const struct stream *s)
 	char buf[64];
 	struct tm tm;
 
+	bool look = ns < NSEC_PER_MSEC && wall; /* one look, which lasts no time to speak of */
+
 	if (!ns)
 		return false;
-	if (ns < NSEC_PER_SEC)
+	if (!look && ns < NSEC_PER_SEC)
 		str_add(out, fmt_ns(buf, ns));
-	else
+	else if (!look)
 		str_addf(out, "%.1f s", (double)ns / NSEC_PER_SEC);
 	if (wall && gmtime_r(&wall, &tm) &&
-		strftime(buf, sizeof(buf), " from %Y-%m-%d %H:%M:%S UTC", &tm))
+		strftime(buf, sizeof(buf),
+			look ? "at %Y-%m-%d %H:%M:%S UTC" : " from %Y-%m-%d %H:%M:%S UTC", &tm))
 		str_add(out, buf);
 	return true;
 }
