@@ -130,14 +130,32 @@ sys.stdin.read()' < <(sleep 60) 3>&- &
 	about "$(owner shared_memory where_work)" "$want"
 }
 
+# As a database shares its buffers: no file, no segment, and only the mapping says whose it is.
+@test "where: shared memory without a name, and who maps it" {
+	known shared shared_memory "$want"
+	about "$(owner shared_memory where_work)" "$want"
+	mostly shared_memory | grep -E '^where_work \(pid [0-9]+\)'
+}
+
+# mostly ROW: who has most of it, in the file after
+mostly() {
+	jq -r --arg row "$1" '.rows[] | select(.table == "ledger" and .row == $row) | .mostly' after
+}
+
 @test "where: pipes that nobody reads" {
 	known pipes pipes "$((want / 2))"
+	about "$(owner pipes where_work)" "$((want / 2))"
+	mostly pipes | grep -E '^where_work \(pid [0-9]+\)'
 }
 
 @test "where: UNIX sockets that nobody reads" {
 	"$MEMWHY" doctor -o json | jq -e 'any(.rows[]; .probe == "where" and (.data | test("UNIX")) and .status != "missing")' >/dev/null ||
 		skip "the kernel has no CONFIG_UNIX_DIAG"
 	known unix sockets "$((want / 2))"
+	# it has both ends, and what it wrote and did not read is the same: with heads, no more
+	got=$(owner sockets where_work)
+	[ "$got" -ge "$((want / 2))" ]
+	[ "$got" -le "$((want * 6 / 10))" ]
 }
 
 # What the kernel counts for TCP has the heads of its buffers in it: the row is held to that count.
@@ -213,6 +231,7 @@ sys.stdin.read()' < <(sleep 60) 3>&- &
 	ledger after
 	hold hugetlb $((size * 4)) || true
 	ledger used
+	user=$(jq '[.rows[] | select(.table == "owners" and .row == "hugetlb" and .owner == "where_work") | .bytes] | add' used)
 	hold_end
 	hold reserved $((size * 4)) || true
 	ledger reserved
@@ -221,6 +240,7 @@ sys.stdin.read()' < <(sleep 60) 3>&- &
 	[ "$got" -gt 4 ] || skip "memory is too fragmented for huge pages"
 	[ "$(moved hugetlb)" -eq $((got * size)) ]
 	[ "$(bytes used hugetlb)" -eq "$(bytes reserved hugetlb)" ]
+	[ "$user" -eq $((size * 4)) ]
 	reclaimable() { jq '.rows[] | select(.row == "hugetlb" and .table == "ledger") | .reclaimable_bytes' "$1"; }
 	[ $(($(reclaimable after) - $(reclaimable used))) -eq $((size * 4)) ]
 	[ $(($(reclaimable after) - $(reclaimable reserved))) -eq $((size * 4)) ]
@@ -307,6 +327,28 @@ can_walk() {
 	done
 	[ "$got" -eq "$want" ]
 	[ "$state" = "removed, open" ]
+}
+
+# There a name keeps a file in memory as an open file does.
+@test "where --files: a file in a ramfs is not told to be open, and none of it can be reclaimed" {
+	can_walk
+	mkdir mount
+	mount -t ramfs none mount
+	mounted=$PWD/mount
+	path=$mounted/file
+	reclaimable() { jq '.rows[] | select(.row == "page_cache" and .table == "ledger") | .bytes - .reclaimable_bytes' "$1"; }
+	for _ in 1 2 3 4 5 6; do
+		rm -f "$path"
+		ledger before
+		head -c "$want" /dev/zero >"$path"
+		"$MEMWHY" where --files -o json --out after --force
+		read -r got state < <(files page_cache "$path")
+		echo "$got $state, kept: $(reclaimable before) $(reclaimable after)"
+		[ "$got" -eq "$want" ]
+		[ "$state" = null ]
+		if about $(($(reclaimable after) - $(reclaimable before))) "$want"; then kept=1 && break; fi
+	done
+	[ "${kept-}" = 1 ]
 }
 
 @test "where --files: segments, memfd and files in tmpfs by name" {

@@ -191,9 +191,10 @@ static int hold_memfd(size_t bytes)
 
 static int hold_anonymous(size_t bytes, int flags, int lock)
 {
-	char *p = mmap(
-		NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *p;
 
+	flags |= flags & MAP_SHARED ? MAP_ANONYMOUS : MAP_PRIVATE | MAP_ANONYMOUS;
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (p == MAP_FAILED)
 		return failed("mmap");
 	memset(p, 1, bytes);
@@ -305,6 +306,8 @@ static int hold_kind(const char *kind, size_t bytes)
 		return hold_memfd(bytes);
 	if (!strcmp(kind, "anonymous"))
 		return hold_anonymous(bytes, 0, 0);
+	if (!strcmp(kind, "shared"))
+		return hold_anonymous(bytes, MAP_SHARED, 0);
 	if (!strcmp(kind, "locked"))
 		return hold_anonymous(bytes, 0, 1);
 	if (!strcmp(kind, "hugetlb"))

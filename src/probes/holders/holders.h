@@ -126,7 +126,9 @@ RECORD(held_segment, HELD_SEGMENT_FIELDS);
 		"known")                                                                           \
 	F(R, u64, shmem_grown_bytes, BYTES, "shared memory in it, more than at the first look")    \
 	F(R, u64, in_flight, COUNT,                                                                \
-		"descriptors in messages at its UNIX sockets that wait to be received")
+		"descriptors in messages at its UNIX sockets that wait to be received")            \
+	F(R, u64, twice_bytes, BYTES,                                                              \
+		"of UNIX sockets, in both unread_bytes and unsent_bytes where it has both ends")
 RECORD(held_process, HELD_PROCESS_FIELDS);
 
 /* BPF maps that no process has open: pinned, or kept by attached programs. */

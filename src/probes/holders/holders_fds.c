@@ -28,6 +28,7 @@ struct fds {
 	struct held_process *r;
 	int dir, pidfd;
 	u32 pid;
+	u64 unix_unread, unix_unsent;
 };
 
 /* True for the first one who has it. */
@@ -168,6 +169,10 @@ static void socket_look(struct fds *l, int number, u64 inode)
 		l->r->in_flight += in_flight(l, number);
 	l->r->unread_bytes += unread;
 	l->r->unsent_bytes += unsent;
+	if (family == AF_UNIX) {
+		l->unix_unread += unread;
+		l->unix_unsent += unsent;
+	}
 	worst_take(l, fd, family, unread, false);
 	worst_take(l, fd, family, unsent, true);
 }
@@ -282,5 +287,7 @@ int holders_fds_look(struct holders *s, u32 pid, u64 until_ns, struct held_proce
 	scale(&r->pipe_bytes, r->pipes_measured, r->pipes);
 	scale(&r->unread_bytes, r->sockets_measured, r->sockets);
 	scale(&r->unsent_bytes, r->sockets_measured, r->sockets);
+	r->twice_bytes = MIN(l.unix_unread, l.unix_unsent);
+	scale(&r->twice_bytes, r->sockets_measured, r->sockets);
 	return 0;
 }

@@ -180,8 +180,10 @@ static int place_send(struct files *f, const struct inodes_sum *sum)
 
 static int place_walk(struct files *f, const struct place *p, int fd)
 {
-	struct inodes_taker t = {f, LEAST_BYTES / f->page_bytes, p->row == WHERE_TMPFS, f->until_ns,
-		&f->groups, walk_begin, file_take};
+	/* where the name itself keeps the file (simple_mknod(), ramfs_mknod(), 6.18) */
+	bool pinned = p->row == WHERE_TMPFS || !strcmp(p->type, "ramfs");
+	struct inodes_taker t = {f, LEAST_BYTES / f->page_bytes, pinned, f->until_ns, &f->groups,
+		walk_begin, file_take};
 	struct inodes_sum sum;
 	u64 sb = inodes_of(f->w->inodes, fd, p->of);
 	int rc;

@@ -14,10 +14,11 @@
 #include "sys/vmallocinfo.h"
 #include "sys/zram.h"
 
-#define OWNERS 8        /* of a row */
-#define TABLES_ASKED 64 /* processes whose page tables are asked for: those with most memory */
+#define OWNERS 8 /* of a row */
+#define ASKED 64 /* processes that are asked for more: those with most memory */
 #define GROUPS_MAX 256
 #define LEAST_BYTES (1ULL << 20)
+#define MAPS_IT "what it maps, files in tmpfs too; others may map the same"
 
 int where_owner_send(struct capture *c, struct where *w, struct where_owner *o, const char *name)
 {
@@ -42,7 +43,7 @@ struct process {
 
 struct processes {
 	VEC(struct process) list;
-	struct top anon, resident, tables;
+	struct top anon, resident, tables, shared, huge;
 };
 
 static int processes_read(struct where *w, struct processes *p)
@@ -79,39 +80,66 @@ static int process_send(
 	return where_owner_send(c, w, &o, str_get(&w->label));
 }
 
-static void tables_offer(struct processes *p, u64 *bytes)
+static void status_offer(struct processes *p, u32 at)
 {
-	for (u32 i = 0; i < p->resident.n; i++) {
-		u32 at = p->resident.at[i];
-		struct proc_status st;
+	struct proc_status st;
 
-		if (proc_status_read((int)p->list.v[at].pid, &st))
-			continue;
-		bytes[i] = st.vm_pte_bytes;
-		top_offer(&p->tables, bytes[i], at);
-	}
+	if (proc_status_read((int)p->list.v[at].pid, &st))
+		return;
+	top_offer(&p->tables, st.vm_pte_bytes, at);
+	top_offer(&p->shared, st.rss_shmem_bytes, at);
+	top_offer(&p->huge, st.hugetlb_bytes, at);
+}
+
+/* Huge pages of the pool are in no process's resident memory, so who has them may be any. */
+static void all_offer(struct processes *p, bool huge)
+{
+	if (huge)
+		for (u32 i = 0; i < p->list.n; i++)
+			status_offer(p, i);
+	else
+		for (u32 i = 0; i < p->resident.n; i++)
+			status_offer(p, p->resident.at[i]);
+}
+
+static int top_send(struct capture *c, struct where *w, const struct processes *p,
+	const struct top *of, u32 row, u64 least, const char *detail)
+{
+	int rc = 0;
+
+	for (u32 i = 0; i < of->n && !rc; i++)
+		if (of->key[i] >= least)
+			rc = process_send(c, w, row, p->list.v[of->at[i]].pid, of->key[i], detail);
+	return rc;
 }
 
 static int processes_send(struct capture *c, struct where *w)
 {
 	_cleanup_free_ struct processes *p = calloc(1, sizeof(*p));
-	u64 page = (u64)sysconf(_SC_PAGESIZE), tables[TABLES_ASKED] = {};
+	u64 page = (u64)sysconf(_SC_PAGESIZE);
 	int rc = p ? 0 : -ENOMEM;
 
 	if (rc)
 		return rc;
 	top_clear(&p->anon, OWNERS);
-	top_clear(&p->resident, TABLES_ASKED);
+	top_clear(&p->resident, ASKED);
 	top_clear(&p->tables, OWNERS);
+	top_clear(&p->shared, OWNERS);
+	top_clear(&p->huge, OWNERS);
 	rc = processes_read(w, p);
 	if (!rc)
-		tables_offer(p, tables);
+		all_offer(p, keyvals_get_or(&w->meminfo, "Hugetlb", 0) >
+				     keyvals_get_or(&w->meminfo, "HugePages_Free", 0) *
+					     keyvals_get_or(&w->meminfo, "Hugepagesize", 0));
 	for (u32 i = 0; i < p->anon.n && !rc; i++)
 		rc = process_send(
 			c, w, WHERE_ANON, p->list.v[p->anon.at[i]].pid, p->anon.key[i] * page, "");
-	for (u32 i = 0; i < p->tables.n && !rc; i++)
-		rc = process_send(c, w, WHERE_PAGE_TABLES, p->list.v[p->tables.at[i]].pid,
-			p->tables.key[i], "");
+	if (!rc)
+		rc = top_send(c, w, p, &p->tables, WHERE_PAGE_TABLES, 1, "");
+	if (!rc)
+		rc = top_send(c, w, p, &p->shared, WHERE_SHARED, LEAST_BYTES, MAPS_IT);
+	if (!rc)
+		rc = top_send(c, w, p, &p->huge, WHERE_HUGETLB, 1, "");
 	vec_free(&p->list);
 	return rc;
 }

@@ -50,9 +50,38 @@ static const char *owner_name(struct report *r, const struct where_owner *o)
 	return name ? name : "?";
 }
 
+/* What a process has of a row that is known by what it has open. */
+static u64 holder_bytes(const struct held_process *p, u32 row)
+{
+	switch (row) {
+	case WHERE_SHARED:
+		return p->memfd_bytes;
+	case WHERE_PIPES:
+		return p->pipe_bytes;
+	case WHERE_SOCKETS:
+		return p->unread_bytes + p->unsent_bytes - p->twice_bytes;
+	default:
+		return 0;
+	}
+}
+
+/* Who has more of it than that; NULL: nobody. */
+static const struct held_process *holder_most(const struct where_tables *t, u32 row, u64 least)
+{
+	const struct held_process *best = NULL;
+
+	vec_each (p, &t->holders)
+		if (holder_bytes(p, row) > least) {
+			best = p;
+			least = holder_bytes(p, row);
+		}
+	return best;
+}
+
 static const char *mostly(
 	struct report *r, const struct where_tables *t, const struct where_ledger *l, u32 row)
 {
+	const struct held_process *held;
 	const struct where_owner *best = NULL;
 	__auto_type list = t->last.n ? &t->last : NULL;
 	char buf[UNIT_BUF];
@@ -60,9 +89,16 @@ static const char *mostly(
 	for (size_t i = 0; i < (list ? list->n : t->first.n); i++) {
 		const struct where_owner *o = list ? &list->v[i] : &t->first.v[i];
 
+		/* what a process maps may be files in tmpfs, which are not in this row */
+		if (row == WHERE_SHARED && o->tgid && o->bytes > l->bytes[row])
+			continue;
 		if (o->row == row && is_of(o, l) && (!best || o->bytes > best->bytes))
 			best = o;
 	}
+	held = l->scope == WHERE_MACHINE ? holder_most(t, row, best ? best->bytes : 0) : NULL;
+	if (held)
+		return report_text(r, "%s (pid %u) %s", stream_string(r->stream, held->name) ?: "?",
+			held->tgid, fmt_bytes(buf, holder_bytes(held, row)));
 	if (!best)
 		return NULL;
 	return report_text(r, "%s%s %s", owner_name(r, best),
@@ -261,8 +297,9 @@ static void owner_add(struct table *table, struct report *r, const struct where_
 }
 
 static void holder_add(struct table *table, struct report *r, const struct held_process *p, u32 row,
-	u64 bytes, u64 count)
+	u64 count)
 {
+	u64 bytes = holder_bytes(p, row);
 	const char *name = stream_string(r->stream, p->name);
 	const struct owner_row it = {
 		.row = where_words(WHERE_MACHINE, row)->name,
@@ -304,10 +341,9 @@ static int owners_report(const struct where_tables *t, struct report *r)
 	vec_each (p, &t->holders) {
 		if (!machine)
 			break;
-		holder_add(table, r, p, WHERE_SHARED, p->memfd_bytes, p->kinds[FD_MEMFD]);
-		holder_add(table, r, p, WHERE_PIPES, p->pipe_bytes, p->pipes);
-		holder_add(
-			table, r, p, WHERE_SOCKETS, p->unread_bytes + p->unsent_bytes, p->sockets);
+		holder_add(table, r, p, WHERE_SHARED, p->kinds[FD_MEMFD]);
+		holder_add(table, r, p, WHERE_PIPES, p->pipes);
+		holder_add(table, r, p, WHERE_SOCKETS, p->sockets);
 	}
 	return table->failed ? -ENOMEM : 0;
 }
