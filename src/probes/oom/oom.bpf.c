@@ -35,14 +35,34 @@ struct mm_struct___counts {
 struct mm_struct___oom {
 	atomic_long_t pgtables_bytes;
 	unsigned long total_vm;
+	unsigned long start_stack;
 } __attribute__((preserve_access_index));
 
 /* linux/mm_types_task.h, the same from 5.10 to 7.3 */
 enum { RSS_FILE, RSS_ANON, RSS_SWAP, RSS_SHMEM };
 
+struct rlimit {
+	unsigned long rlim_cur;
+} __attribute__((preserve_access_index));
+
+#define RLIMIT_STACK 3 /* asm-generic/resource.h */
+
 struct signal_struct {
 	struct mm_struct *oom_mm;
 	short oom_score_adj;
+	struct rlimit rlim[RLIMIT_STACK + 1];
+} __attribute__((preserve_access_index));
+
+struct sigaction {
+	void *sa_handler;
+} __attribute__((preserve_access_index));
+
+struct k_sigaction {
+	struct sigaction sa; /* the first member */
+} __attribute__((preserve_access_index));
+
+struct sighand_struct {
+	struct k_sigaction action[1];
 } __attribute__((preserve_access_index));
 
 typedef struct {
@@ -69,6 +89,8 @@ struct task_struct___oom {
 	u64 start_boottime;
 	struct task_struct___oom *group_leader;
 	struct signal_struct *signal;
+	struct sighand_struct *sighand;
+	void *stack;
 	struct mm_struct *mm;
 	const struct cred *cred;
 	struct css_set *cgroups;
@@ -388,6 +410,88 @@ static __always_inline void daemon_victim_read(
 	e->swap_pages = not_negative(RSS(mm, RSS_SWAP));
 }
 
+#define SIGNAL_ABORT 6
+#define SIGNAL_BUS 7
+#define SIGNAL_SEGV 11
+
+/* The default: it ends. */
+static __always_inline bool has_handler(struct task_struct___oom *task, u32 signal)
+{
+	struct sighand_struct *sighand = BPF_CORE_READ(task, sighand);
+	struct k_sigaction *first = __builtin_preserve_access_index(&sighand->action[0]);
+	u64 handler = 0;
+
+	bpf_probe_read_kernel(&handler, sizeof(handler),
+		(void *)first + (signal - 1) * bpf_core_type_size(struct k_sigaction));
+	return handler;
+}
+
+/* At the end of the kernel's stack (16 KiB, asm/page_64_types.h) is what user space left. */
+static __always_inline u64 stack_pointer(struct task_struct___oom *task)
+{
+	const struct pt_regs *regs =
+		bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
+			? (void *)bpf_task_pt_regs(bpf_get_current_task_btf())
+			: (struct pt_regs *)(BPF_CORE_READ(task, stack) + (16 << 10)) - 1;
+	u64 sp = 0;
+
+	bpf_probe_read_kernel(&sp, sizeof(sp), &regs->rsp);
+	return sp;
+}
+
+/* struct siginfo of the kernel, as user space gets it */
+struct info {
+	s32 signo, error, code, pad;
+	u64 address;
+};
+
+static __always_inline void crash_read(
+	struct process_crashed *e, struct task_struct___oom *task, u64 info)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct info i = {};
+
+	if (info >= TASK_ADDRESS) /* the kernel's small numbers say who sent it */
+		bpf_probe_read_kernel(&i, sizeof(i), (void *)info);
+	e->code = i.code;
+	e->address = e->signal == SIGNAL_ABORT ? 0 : i.address;
+	e->stack_pointer = stack_pointer(task);
+	e->stack_limit = BPF_CORE_READ(task, signal, rlim[RLIMIT_STACK].rlim_cur);
+	BPF_CORE_READ_INTO(&e->comm, task, group_leader, comm);
+	e->cgroup = css_id(memory_css(task));
+	if (!mm)
+		return;
+	e->stack_start = BPF_CORE_READ((struct mm_struct___oom *)mm, start_stack);
+	e->anon_pages = not_negative(RSS(mm, RSS_ANON));
+	e->swap_pages = not_negative(RSS(mm, RSS_SWAP));
+}
+
+static __always_inline int crashes(
+	u64 pid_tgid, struct task_struct___oom *task, u32 signal, u64 info)
+{
+	struct process_crashed *e;
+	struct probe_counts *c;
+
+	if (!bpf_core_field_exists(task->tgid) || BPF_CORE_READ(task, tgid) != pid_tgid >> 32 ||
+		has_handler(task, signal) || !kill_in_scope(pid_tgid, (u64)task))
+		return 0;
+	c = counts();
+	if (!c)
+		return 0;
+	c->seen++;
+	e = ring_reserve(sizeof(*e));
+	if (!e)
+		return 0;
+	__builtin_memset(e, 0, sizeof(*e));
+	rec_fill(&e->h, REC_PROCESS_CRASHED, sizeof(*e));
+	e->tgid = pid_tgid >> 32;
+	e->tid = (u32)pid_tgid;
+	e->signal = signal;
+	crash_read(e, task, info);
+	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
 /* (int sig, struct kernel_siginfo *info, struct task_struct *task, int group, int result), in the
  * thread that sends it: once a process. Without BTF, which this kind of program needs, nothing is
  * known of the task. */
@@ -401,6 +505,8 @@ int oom_signal(u64 *ctx)
 	struct probe_counts *c;
 	struct daemon_kill *e;
 
+	if (signal == SIGNAL_ABORT || signal == SIGNAL_BUS || signal == SIGNAL_SEGV)
+		return crashes(pid_tgid, task, signal, ctx[1]);
 	if ((signal != SIGNAL_KILL && signal != SIGNAL_TERM) || (u32)ctx[4] != SIGNAL_DELIVERED)
 		return 0;
 	bpf_get_current_comm(comm, sizeof(comm));

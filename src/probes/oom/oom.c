@@ -31,7 +31,7 @@ static const struct attach_hook hooks[] = {
 			},
 	},
 	{
-		.data = "kills by systemd-oomd and the like",
+		.data = "kills by systemd-oomd and the like, and crashes",
 		.needs = "the tracepoint signal:signal_generate, and kernel BTF",
 		.methods = {{"BTF tracepoint signal:signal_generate", {"oom_signal"}, {}, 0}},
 	},
@@ -53,6 +53,12 @@ static int daemon_record(struct capture *c, struct daemon_kill k)
 	return capture_emit(c, &k.h);
 }
 
+static int crashed_record(struct capture *c, struct process_crashed p)
+{
+	names_task(c->names, p.tgid, 0, p.comm, p.cgroup);
+	return capture_emit(c, &p.h);
+}
+
 static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct oom_kill e;
@@ -60,6 +66,8 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 
 	if (rec->kind == REC_DAEMON_KILL && rec->size == sizeof(struct daemon_kill))
 		return daemon_record(c, *(const struct daemon_kill *)rec);
+	if (rec->kind == REC_PROCESS_CRASHED && rec->size == sizeof(struct process_crashed))
+		return crashed_record(c, *(const struct process_crashed *)rec);
 	if (rec->kind != REC_OOM_KILL || rec->size != sizeof(e))
 		return 0;
 	e = *(const struct oom_kill *)rec;
@@ -156,6 +164,10 @@ static const struct kind kinds[] = {
 		"somebody wrote to vm.drop_caches, as the kernel's log says"),
 	RECORD_KIND(REC_DAEMON_KILL, struct daemon_kill, "daemon_kill", DAEMON_KILL_FIELDS,
 		"systemd-oomd or the like told a process to end"),
+	RECORD_KIND(REC_PROCESS_CRASHED, struct process_crashed, "process_crashed",
+		PROCESS_CRASHED_FIELDS,
+		"a process was ended by a signal of its own: it aborted, or touched what is not "
+		"there"),
 };
 
 /* What a real run printed: the example of the man page. */
