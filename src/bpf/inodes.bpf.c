@@ -5,6 +5,7 @@
  * still, it says so. Run by the loader, some inodes at a time; owns nothing else.
  */
 #include "bpf/kernel.bpf.h"
+#include "bpf/dentry.bpf.h"
 #include "bpf/inodes.h"
 
 #define PARENTS 16
@@ -15,14 +16,6 @@
 
 struct list_head {
 	struct list_head *next;
-} __attribute__((preserve_access_index));
-
-struct hlist_node {
-	void *next;
-} __attribute__((preserve_access_index));
-
-struct hlist_head {
-	struct hlist_node *first;
 } __attribute__((preserve_access_index));
 
 struct xarray {
@@ -59,26 +52,6 @@ struct inode___walk {
 	unsigned int i_nlink;
 	u32 i_rdev;
 	struct list_head i_sb_list;
-	struct hlist_head i_dentry;
-} __attribute__((preserve_access_index));
-
-struct lockref {
-	int count;
-} __attribute__((preserve_access_index));
-
-union dentry_alias {
-	struct hlist_node d_alias;
-} __attribute__((preserve_access_index));
-
-struct dentry___walk {
-	struct dentry___walk *d_parent;
-	struct qstr d_name;
-	struct lockref d_lockref;
-	union dentry_alias d_u;
-} __attribute__((preserve_access_index));
-
-struct dentry___alias {
-	struct hlist_node d_alias;
 } __attribute__((preserve_access_index));
 
 struct fdtable {
@@ -233,25 +206,17 @@ __noinline u64 group_add(u64 memcg, u64 pages)
 	return g->dying ? id | INODES_TELL : id;
 }
 
-static __always_inline u64 alias_offset(void)
-{
-	if (bpf_core_field_exists(struct dentry___walk, d_u))
-		return bpf_core_field_offset(struct dentry___walk, d_u);
-	return bpf_core_field_offset(struct dentry___alias, d_alias);
-}
-
 /* Its names up to the root of the file system. */
 __noinline u32 path_tell(u64 inode, u32 at, u32 pinned)
 {
-	u64 alias = (u64)BPF_CORE_READ((struct inode___walk *)inode, i_dentry.first);
 	struct inodes_file *f = bpf_map_lookup_elem(&found, &at);
-	struct dentry___walk *d = (void *)(alias - alias_offset());
+	struct dentry___walk *d = inode_dentry(inode);
 	u32 n = 0;
 
 	if (!f)
 		return 0;
 	f->n = 0;
-	if (!alias) {
+	if (!d) {
 		f->flags |= INODES_NAMELESS;
 		return 0;
 	}

@@ -113,6 +113,13 @@ by_group() { # who is said to have had pages pushed out by a write to a file of 
 		(.evictor | test("^(batch-scan|kswapd)")) and .after_ns > 0 and (.cgroup | test("zoo"))' "$scratch/report"
 	got=$(jq '[.rows[] | select(.table == "evictions") | .read_back_bytes] | add' "$scratch/report")
 	echo "read back $got, the kernel counts $counted"
+	# It is the index, and its pages are those of the table above.
+	jq -c '.rows[] | select(.table == "evicted_files")' "$scratch/report"
+	file=$(jq -r '[.rows[] | select(.table == "evicted_files" and .victim == "evicted-index")] | max_by(.read_back_bytes) | .file' "$scratch/report")
+	[[ $file == */index ]]
+	of_files=$(jq '[.rows[] | select(.table == "evicted_files") | .read_back_bytes] | add' "$scratch/report")
+	[ "$of_files" -ge $((got * 9 / 10)) ]
+	[ "$of_files" -le $((got * 11 / 10)) ]
 	# What was pushed out before is not known to have come back: here what came within two seconds.
 	[ "$got" -gt $((counted * 6 / 10)) ]
 	[ "$got" -lt $((counted * 11 / 10)) ]

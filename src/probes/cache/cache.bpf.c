@@ -4,11 +4,19 @@
  * size, so those that hold such a page begin with one, or are smaller.
  */
 #include "bpf/common.bpf.h"
+#include "bpf/dentry.bpf.h"
 #include "bpf/files.bpf.h"
 #include "bpf/folio.bpf.h"
 #include "probes/cache/cache.h"
 
 AGG_TABLE(table, struct cache_key);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct cache_file_key);
+	__type(value, struct cache_file_value);
+} files SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -160,9 +168,36 @@ int page_goes(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+static const struct cache_file_value no_file;
+
+/* As below. Where there is no room its file is not told. */
+__noinline int count_file(u64 of, u32 evictor)
+{
+	struct cache_file_key key = {
+		.tgid = bpf_get_current_pid_tgid() >> 32, .evictor = evictor, .file = file_of(of)};
+	struct cache_file_value *v = bpf_map_lookup_elem(&files, &key);
+	struct address_space *mapping = (void *)folio_mapping(of);
+	struct dentry___walk *d;
+
+	if (!v && !bpf_map_update_elem(&files, &key, &no_file, BPF_NOEXIST))
+		table_key_made();
+	v = v ?: bpf_map_lookup_elem(&files, &key);
+	if (!v)
+		return 0;
+	if (v->count++)
+		return 0;
+	d = inode_dentry((u64)BPF_CORE_READ(mapping, host));
+	if (!d)
+		return 0;
+	bpf_probe_read_kernel_str(v->name, sizeof(v->name), BPF_CORE_READ(d, d_name.name));
+	bpf_probe_read_kernel_str(
+		v->directory, sizeof(v->directory), BPF_CORE_READ(d, d_parent, d_name.name));
+	return 0;
+}
+
 /* A function of its own, of numbers only, so that the verifier looks at it once and not at every
  * turn of the loop. Not 0: there is no room. */
-__noinline int count_page(u64 mapping, u64 index)
+__noinline int count_page(u64 of, u64 mapping, u64 index)
 {
 	struct cache_key key = {.tgid = bpf_get_current_pid_tgid() >> 32};
 	struct place p = {.mapping = mapping, .index = index};
@@ -188,8 +223,10 @@ __noinline int count_page(u64 mapping, u64 index)
 	if (!v)
 		return 1;
 	v->count++;
-	if (ns)
-		agg_time(v, ns);
+	if (!ns)
+		return 0;
+	agg_time(v, ns);
+	count_file(of, key.evictor);
 	return 0;
 }
 
@@ -208,7 +245,7 @@ int page_comes(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	for (u32 i = 0; i < FOLIO_PLACES && i < n; i++, p.index += CACHE_STRIDE) {
 		c->seen++;
-		if (count_page(p.mapping, p.index))
+		if (count_page(ctx->args[0], p.mapping, p.index))
 			return 0;
 	}
 	return 0;

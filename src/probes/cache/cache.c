@@ -85,6 +85,46 @@ static int added(
 	return capture_emit(c, &r.h);
 }
 
+static void file_add(void *sum, const void *cpu)
+{
+	struct cache_file_value *s = sum;
+	const struct cache_file_value *v = cpu;
+	u64 count = s->count + v->count;
+
+	if (v->name[0])
+		*s = *v;
+	s->count = count;
+}
+
+static void file_subtract(void *sum, const void *last)
+{
+	((struct cache_file_value *)sum)->count -= ((const struct cache_file_value *)last)->count;
+}
+
+static const struct table_values file_values = {
+	sizeof(struct cache_file_value), file_add, file_subtract};
+
+static int file_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct cache_file_key *k = key;
+	const struct cache_file_value *v = value;
+	struct cache_file r = REC_INIT(struct cache_file, REC_CACHE_FILE, 0);
+	char name[2 * CACHE_NAME + 2];
+	bool top = !strcmp(v->directory, "/");
+
+	(void)stacks;
+	if (!v->count)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s%s%.*s", top ? 0 : CACHE_NAME, v->directory,
+		v->name[0] ? "/" : "", CACHE_NAME, v->name);
+	r.tgid = k->tgid;
+	r.evictor = k->evictor;
+	r.name = v->name[0] ? names_string(c->names, name) : 0;
+	r.count = v->count;
+	return capture_emit(c, &r.h);
+}
+
 static const struct probe_bursts bursts = {
 	.length_ns = LENGTH_NS,
 	.every_ns = EVERY_NS,
@@ -98,7 +138,9 @@ static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct cache_pace),
-	.tables = {{"table", sizeof(struct cache_key), table_key_tgid, added}},
+	.tables = {{"table", sizeof(struct cache_key), table_key_tgid, added},
+		{"files", sizeof(struct cache_file_key), table_key_tgid, file_added, &file_values,
+			.derived = true}},
 	.bursts = &bursts,
 	.needs_btf = true,
 	.optional = true,
@@ -107,6 +149,8 @@ static const struct probe_bpf bpf = {
 static const struct kind kinds[] = {
 	RECORD_KIND(REC_CACHE_AGG, struct cache_agg, "cache_agg", CACHE_AGG_FIELDS,
 		"pages put into the page cache, sampled"),
+	RECORD_KIND(REC_CACHE_FILE, struct cache_file, "cache_file", CACHE_FILE_FIELDS,
+		"of which files pages were read back, sampled"),
 	RECORD_KIND(REC_CACHE_SAMPLED, struct cache_sampled, "cache_sampled", CACHE_SAMPLED_FIELDS,
 		"for how long such pages were counted, and what that stands for"),
 };

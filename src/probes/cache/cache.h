@@ -30,23 +30,45 @@ struct cache_key {
 	u16 call;    /* of refaults: enum cache_call of the evictor; 0: none of these */
 };
 
+/* Whose pages of which file came back, and who had pushed them out. */
+struct cache_file_key {
+	u32 tgid, evictor; /* as above */
+	u64 file;          /* a number: of one file */
+};
+
+#define CACHE_NAME 48
+
+struct cache_file_value {
+	u64 count;
+	char name[CACHE_NAME], directory[CACHE_NAME]; /* the last two parts of its path; "": none */
+};
+
 /* On disk: pages put into the page cache since the last such record. */
-#define CACHE_AGG_FIELDS(F, R)                                                             \
-	F(R, u32, tgid, ID, "process that had the page read")                              \
-	F(R, u32, tid, ID, "0")                                                            \
-	F(R, u32, stack, STACK, "0")                                                       \
-	F(R, u32, evictor, ID, "of refaults: process that had pushed it out; 0: none")     \
-	F(R, u16, flags, HEX,                                                              \
-		"1 read back after it was pushed out, 2 by kswapd, 4 came by a write")     \
-	F(R, u16, call, ID,                                                                \
+#define CACHE_AGG_FIELDS(F, R)                                                              \
+	F(R, u32, tgid, ID, "process that had the page read")                               \
+	F(R, u32, tid, ID, "0")                                                             \
+	F(R, u32, stack, STACK, "0")                                                        \
+	F(R, u32, evictor, ID, "of refaults: process that had pushed it out; 0: none")      \
+	F(R, u16, flags, HEX,                                                               \
+		"1 read back after it was pushed out, 2 by kswapd, 4 came by a write")      \
+	F(R, u16, call, ID,                                                                 \
 		"of refaults: the call that had it pushed out, 28 madvise, 221 fadvise64, " \
-		"440 process_madvise, 1000 a write to a file of a control group; 0: none") \
-	F(R, u8[4], reserved, HIDDEN, "")                                                  \
-	F(R, u64, count, COUNT, "pages that were looked at, one in 64")                    \
-	F(R, u64, total_ns, NS, "of refaults: time from pushed out to read back, sum")     \
-	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                 \
+		"440 process_madvise, 1000 a write to a file of a control group; 0: none")  \
+	F(R, u8[4], reserved, HIDDEN, "")                                                   \
+	F(R, u64, count, COUNT, "pages that were looked at, one in 64")                     \
+	F(R, u64, total_ns, NS, "of refaults: time from pushed out to read back, sum")      \
+	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                  \
 	F(R, char[COMM_LEN], comm, NONE, "thread name")
 RECORD(cache_agg, CACHE_AGG_FIELDS);
+
+/* On disk: of which file the refaults since the last such record were. */
+#define CACHE_FILE_FIELDS(F, R)                                                     \
+	F(R, u32, tgid, ID, "process that had the pages read back")                 \
+	F(R, u32, evictor, ID, "process that had pushed them out; 0: none, kswapd") \
+	F(R, u32, name, STRING, "the file: its directory and its name; 0: no name") \
+	F(R, u32, reserved, HIDDEN, "")                                             \
+	F(R, u64, count, COUNT, "pages that were looked at, one in 64")
+RECORD(cache_file, CACHE_FILE_FIELDS);
 
 /* The records above count for a part of the time. Since the last one: */
 #define CACHE_SAMPLED_FIELDS(F, R)                          \

@@ -6,6 +6,7 @@
 #include "analysis/cells.h"
 
 #define READERS_MOST (1U << 16)
+#define FILES_MOST (1U << 16)
 
 struct reader {
 	u64 count; /* pages that were looked at */
@@ -16,6 +17,11 @@ struct pair {
 	u32 victim, evictor; /* 0: the kernel in the background */
 };
 
+struct file {
+	u32 victim, evictor;
+	u64 name; /* a string of the stream's; 0: none */
+};
+
 struct lost {
 	u64 count, total_ns;
 };
@@ -24,18 +30,21 @@ void where_evictions_init(struct where_evictions *e)
 {
 	groups_init(&e->readers, sizeof(u32), sizeof(struct reader));
 	groups_init(&e->pairs, sizeof(struct pair), sizeof(struct lost));
+	groups_init(&e->files, sizeof(struct file), sizeof(struct lost));
 }
 
 void where_evictions_free(struct where_evictions *e)
 {
 	groups_free(&e->readers);
 	groups_free(&e->pairs);
+	groups_free(&e->files);
 }
 
 void where_evictions_reset(struct where_evictions *e)
 {
 	groups_clear(&e->readers);
 	groups_clear(&e->pairs);
+	groups_clear(&e->files);
 	e->on_ns = e->covered_ns = 0;
 	e->seen = false;
 }
@@ -64,12 +73,30 @@ static int agg_feed(struct where_evictions *e, const struct cache_agg *r)
 	return 0;
 }
 
+static int file_feed(struct where_evictions *e, const struct cache_file *r)
+{
+	struct file key = {r->tgid, r->evictor, r->name};
+	struct lost *l;
+
+	if (e->files.n >= FILES_MOST && !groups_find(&e->files, &key))
+		return 0;
+	l = groups_get(&e->files, &key);
+	if (!l)
+		return -ENOMEM;
+	l->count += r->count;
+	return 0;
+}
+
 bool where_evictions_feed(struct where_evictions *e, const struct rec *r, int *ret_rc)
 {
 	const struct cache_sampled *s = (const void *)r;
 
 	if (r->kind == REC_CACHE_AGG) {
 		*ret_rc = agg_feed(e, (const void *)r);
+		return true;
+	}
+	if (r->kind == REC_CACHE_FILE) {
+		*ret_rc = file_feed(e, (const void *)r);
 		return true;
 	}
 	if (r->kind != REC_CACHE_SAMPLED)
@@ -158,8 +185,46 @@ static const struct cell_column columns[] = {
 		"from pushed out to read back, on average", after_cell),
 };
 
+#define FILE_OF(row_) ((const struct file *)(row_)->key)
+
+static CELL_GET(file_cell)
+{
+	u32 name = (u32)FILE_OF(row)->name;
+
+	return cell_text(name ? stream_string(r->stream, name) : NULL);
+}
+
+static CELL_GET(file_victim_cell)
+{
+	return cell_text(report_program(r, FILE_OF(row)->victim));
+}
+
+static CELL_GET(file_evictor_cell)
+{
+	u32 by = FILE_OF(row)->evictor;
+
+	return cell_text(by ? report_program(r, by) : "kswapd");
+}
+
+static const struct cell_column file_columns[] = {
+	CELL_BY(0, "file", "FILE", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"its directory and its name, without what is above", file_cell),
+	CELL_BY(0, "victim", "VICTIM", CELL_TEXT, UNIT_NONE, COL_MAIN, "who read it back",
+		file_victim_cell),
+	CELL_KEY(0, struct file, victim, "pid", "PID", UNIT_ID, 0, "its process id"),
+	CELL_BY(0, "evictor", "PUSHED OUT BY", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"who needed memory when it went; kswapd: the kernel, in the background, for all "
+		"who do",
+		file_evictor_cell),
+	CELL_BY(0, "read_back_bytes", "READ BACK", CELL_U64, UNIT_BYTES, COL_MAIN,
+		"of it, read again after it was pushed out, both in the interval (estimated, from "
+		"one page in 64 of the file)",
+		bytes_cell),
+};
+
 const struct view_table where_evictions_tables[] = {
 	CELLS_VIEW("evictions", columns),
+	CELLS_VIEW("evicted_files", file_columns),
 	{},
 };
 
@@ -169,5 +234,9 @@ int where_evictions_report(const struct where_evictions *e, struct report *r)
 		CELL_TABLE("evictions", "Who pushes whose files out of the page cache",
 			"read_back_bytes", "Nothing that was pushed out was read back.", columns)};
 
-	return cells_report(r, &table, &e->pairs, e);
+	static const struct cell_table files = {CELL_TABLE("evicted_files", "Which files these are",
+		"read_back_bytes", "Nothing that was pushed out was read back.", file_columns)};
+	int rc = cells_report(r, &table, &e->pairs, e);
+
+	return rc ? rc : cells_report(r, &files, &e->files, e);
 }

@@ -9,6 +9,7 @@
 struct where_evictions {
 	struct groups readers; /* tgid -> struct reader */
 	struct groups pairs;   /* struct pair -> struct lost */
+	struct groups files;   /* struct file -> struct lost */
 	u64 on_ns, covered_ns; /* 0: all the time */
 	bool seen;             /* any page came in */
 };
@@ -16,7 +17,7 @@ struct where_evictions {
 extern const struct view_table where_evictions_tables[];
 
 void where_evictions_init(struct where_evictions *e);
-/* Takes REC_CACHE_AGG and REC_CACHE_SAMPLED; false: it is another record. */
+/* Takes REC_CACHE_AGG, REC_CACHE_FILE and REC_CACHE_SAMPLED; false: it is another record. */
 bool where_evictions_feed(struct where_evictions *e, const struct rec *r, int *ret_rc);
 int where_evictions_report(const struct where_evictions *e, struct report *r);
 /* Another interval begins. */

@@ -495,8 +495,17 @@ static void test_evictions(void **unused)
 			      .flags = CACHE_REFAULT, .total_ns = 500));
 	view_feed(&f, &REC(struct cache_agg, REC_CACHE_AGG, .tgid = 7, .count = 5, .evictor = 9,
 			      .flags = CACHE_REFAULT | CACHE_BY_KSWAPD));
+	view_feed(&f, &REC(struct cache_file, REC_CACHE_FILE, .tgid = 7, .evictor = 9, .count = 4));
+	view_feed(&f, &REC(struct cache_file, REC_CACHE_FILE, .tgid = 7, .evictor = 9, .count = 3));
+	view_feed(&f, &REC(struct cache_file, REC_CACHE_FILE, .tgid = 7, .count = 2));
 	view_feed(&f, &REC(struct cache_sampled, REC_CACHE_SAMPLED, .on_ns = 5, .covered_ns = 10));
 	view_report(&f);
+	t = view_table_of(&f, "evicted_files");
+	assert_int_equal(t->n_rows, 2);
+	assert_int_equal(cell_number(t, 0, "pid"), 7);
+	assert_int_equal(cell_number(t, 0, "read_back_bytes"), 7 * 64 * 2 * 4096);
+	assert_string_equal(cell_at(t, 1, "evictor")->text, "kswapd");
+	assert_int_equal(cell_at(t, 1, "file")->type, CELL_EMPTY);
 	t = view_table_of(&f, "evictions");
 	assert_int_equal(t->n_rows, 2);
 	assert_int_equal(cell_number(t, 0, "pid"), 7);
