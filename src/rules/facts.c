@@ -103,13 +103,20 @@ enum cgroup_filler cgroup_filler(const struct cgroup_usage *cg)
 
 #define NEARLY 4 /* the two counts may differ by one part in so many */
 
+/* What cannot be dropped takes half of what it may have. */
+static bool takes_most(const struct cgroup_usage *cg, enum cgroup_filler filler)
+{
+	return filler == BY_SHMEM && cg->limit_bytes != CGROUP_USAGE_NONE &&
+	       cg->shmem_bytes * 2 >= cg->limit_bytes;
+}
+
 u64 facts_cgroup_full_of(const struct facts *f, enum cgroup_filler filler, u64 bytes)
 {
 	for (size_t i = 0; i < f->cgroups.n; i++) {
 		struct cgroup_usage cg = facts_cgroup_fullest(f, i);
 		u64 own = filler == BY_SHMEM ? cg.shmem_bytes : cg.anon_bytes;
 
-		if (is_full(&cg) && cgroup_filler(&cg) == filler && own >= bytes - bytes / NEARLY &&
+		if ((is_full(&cg) || takes_most(&cg, filler)) && cgroup_filler(&cg) == filler && own >= bytes - bytes / NEARLY &&
 			own <= bytes + bytes / NEARLY)
 			return cg.cgroup;
 	}

@@ -51,7 +51,8 @@ static inline bool cgroup_is_locked(const struct cgroup_usage *cg)
 	return cg->h.flags & CGROUP_HAS_PARTS && cg->locked_bytes * 2 > cg->usage_bytes;
 }
 
-/* The group at its limit that is full of so much of this; 0: none is. */
+/* The group at its limit that is full of so much of this, or to whose limit shared memory of so
+ * much is half; 0: none is. */
 u64 facts_cgroup_full_of(const struct facts *f, enum cgroup_filler filler, u64 bytes);
 /* NULL when there is no record of it. */
 const struct cgroup_usage *facts_cgroup(const struct facts *f, u64 id);

@@ -21,6 +21,8 @@
 #define RISK_SHARE 0.10
 #define WARNING_SHARE 0.30
 #define STUCK_SHARE 0.03
+#define UNREAD_SHARE 0.01
+#define UNREAD_BYTES (256ULL << 20)
 #define GROWN_LEAST (32ULL << 20)
 #define GROWN_SECONDS 2.0
 
@@ -387,6 +389,14 @@ struct held_growth held_growth_of(const struct held *h, const struct held_top *t
 int held_level_growing(const struct report *r, u64 bytes, const struct held_growth *g)
 {
 	return held_level_soon(held_level_stuck(r, bytes), g);
+}
+
+int held_level_unread(const struct report *r, u64 bytes, const struct held_growth *g)
+{
+	double share = (double)bytes / (double)MAX(r->stream->host.memory_bytes, 1ULL);
+	int level = held_level_growing(r, bytes, g);
+
+	return bytes >= UNREAD_BYTES && share >= UNREAD_SHARE ? MAX(level, (int)LEVEL_RISK) : level;
 }
 
 int held_level_soon(int level, const struct held_growth *g)

@@ -102,6 +102,8 @@ struct held_growth held_growth(const struct facts *f, u64 grown, double seconds)
 struct held_growth held_growth_of(const struct held *h, const struct held_top *t);
 /* held_level_stuck(), and a risk too where memory lasts less than an hour. */
 int held_level_growing(const struct report *r, u64 bytes, const struct held_growth *g);
+/* The same of data that nobody reads: a risk also from 1 % on where it is much. */
+int held_level_unread(const struct report *r, u64 bytes, const struct held_growth *g);
 /* A risk where memory lasts less than an hour, else this level. */
 int held_level_soon(int level, const struct held_growth *g);
 /* "at this rate available memory (22 GiB) lasts 12 minutes", where that is less than an hour. */

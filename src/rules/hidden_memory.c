@@ -11,7 +11,7 @@
 #include "sys/zram.h"
 
 #define TRACEFS "/sys/kernel/tracing"
-#define TRACE_KB 1408ULL /* TRACE_BUF_SIZE_DEFAULT (kernel/trace/trace.c), of each CPU */
+#define TRACE_KB 1408ULL    /* TRACE_BUF_SIZE_DEFAULT (kernel/trace/trace.c), of each CPU */
 #define SEGMENTS_REMOVED 32 /* in one command */
 #define INODE_BYTES 1024
 #define MESSAGE_BYTES 64 /* of the kernel, with each */
@@ -195,13 +195,20 @@ static void tmpfs_growth(struct report *r, struct finding *x, const struct held 
 			fmt_bytes(a, f->used_bytes - f->first_used_bytes), report_seconds(r));
 }
 
+/* Little of the machine's memory may be most of what a group may have; nobody uses it. */
+static int level_in_group(int level, u64 cgroup)
+{
+	return level >= 0 && cgroup ? MAX(level, (int)LEVEL_RISK) : level;
+}
+
 static void tell_tmpfs(struct report *r, const struct held *h, const struct held_files *f)
 {
 	bool one = f->directory && f->directory_bytes * 3 >= f->used_bytes;
 	const char *dir = held_text(r, one ? f->directory : f->mount);
 	double rate = files_rate(h, f);
 	const char *who;
-	int level = held_level(r, f->used_bytes);
+	u64 cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, f->used_bytes);
+	int level = level_in_group(held_level(r, f->used_bytes), f->opener ? 0 : cgroup);
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
@@ -213,7 +220,7 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	if (!x)
 		return;
 	x->held_bytes = f->used_bytes;
-	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, f->used_bytes);
+	x->cgroup = cgroup;
 	x->losses = LOSS_GROUP;
 	x->confidence = f->partial ? "high for the size; not all of it was looked through to find "
 				     "the directory"
@@ -302,18 +309,20 @@ static void tell_segments(struct report *r, const struct held *h)
 {
 	struct orphans o = {};
 	struct finding *x;
+	u64 cgroup;
 	int level;
 	char a[UNIT_BUF];
 
 	for (size_t i = 0; i < h->segments.n; i++)
 		if (is_orphan(h, groups_value(&h->segments, i)))
 			orphans_take(&o, groups_value(&h->segments, i));
-	level = held_level_stuck(r, o.bytes);
+	cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, o.bytes);
+	level = level_in_group(held_level_stuck(r, o.bytes), cgroup);
 	x = level < 0 ? NULL : report_finding(r, level, "shm-orphans");
 	if (!x)
 		return;
 	x->held_bytes = o.bytes;
-	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, o.bytes);
+	x->cgroup = cgroup;
 	x->losses = LOSS_GROUP;
 	x->title = report_text(r,
 		"%llu System V shared memory segment%s that nobody has attached hold%s %s, %s", o.n,
@@ -482,13 +491,14 @@ static void tell_disk(struct report *r, const struct held *h, const struct held_
 
 static void trace_try(struct report *r, struct finding *x, const struct held_trace *t)
 {
-	const char *dir = t->directory ? held_text(r, t->directory)
-			  : t->instance ? report_text(r, TRACEFS "/instances/%s",
-						  held_text(r, t->instance))
-					: TRACEFS;
+	const char *dir =
+		t->directory  ? held_text(r, t->directory)
+		: t->instance ? report_text(r, TRACEFS "/instances/%s", held_text(r, t->instance))
+			      : TRACEFS;
 
 	if (!t->directory)
-		finding_line(r, x->try_, "It is not mounted: `mount -t tracefs tracefs " TRACEFS "`");
+		finding_line(
+			r, x->try_, "It is not mounted: `mount -t tracefs tracefs " TRACEFS "`");
 	if (t->instance)
 		finding_line(r, x->try_, "If nobody uses it: `rmdir %s`", dir);
 	if (t->cpu_bytes && t->cpu_bytes >> 10 <= TRACE_KB) {
@@ -509,7 +519,8 @@ static void trace_try(struct report *r, struct finding *x, const struct held_tra
 			finding_line(r, x->undo, "`echo %llu > %s/buffer_size_kb`",
 				t->cpu_bytes >> 10, dir);
 		else
-			finding_line(r, x->undo, "Write the sizes back that you noted, CPU by CPU.");
+			finding_line(
+				r, x->undo, "Write the sizes back that you noted, CPU by CPU.");
 	}
 	if (!t->directory)
 		finding_line(r, x->undo, "`umount " TRACEFS "`");
@@ -534,8 +545,9 @@ static void tell_trace(struct report *r, const struct held *h, const struct held
 	x->confidence = "high for the size: the kernel's own number; who made it so is not known";
 	if (t->cpu_bytes)
 		finding_line(r, x->evidence, "%s on each CPU", fmt_bytes(a, t->cpu_bytes));
-	finding_line(r, x->evidence, t->on ? "tracing_on is 1: events may be written to it"
-					   : "tracing_on is 0: nothing is written to it");
+	finding_line(r, x->evidence,
+		t->on ? "tracing_on is 1: events may be written to it"
+		      : "tracing_on is 0: nothing is written to it");
 	x->why = "The pages of a tracing buffer are in no counter and no process. The kernel keeps "
 		 "them when tracing has ended, until the buffer is made smaller or its instance is "
 		 "removed.";

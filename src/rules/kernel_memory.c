@@ -67,7 +67,7 @@ static void tell_pipes(struct report *r, const struct held *h, const struct held
 {
 	const struct held_top t = *top;
 	struct held_growth g = held_growth_of(h, &t);
-	struct finding *x = begin(r, held_level_growing(r, t.bytes, &g), "pipe-buffers", t.bytes);
+	struct finding *x = begin(r, held_level_unread(r, t.bytes, &g), "pipe-buffers", t.bytes);
 	const struct held_process *p;
 	char a[UNIT_BUF];
 
@@ -212,7 +212,8 @@ static void tell_sockets(struct report *r, const struct held *h)
 	struct held_growth g = held_growth_of(h, t);
 	double tcp_left = tcp_left_s(h, t, &g);
 	struct finding *x = begin(r,
-		MAX(held_level_growing(r, t->bytes, &g),
+		MAX(t == &in ? held_level_unread(r, t->bytes, &g)
+			     : held_level_growing(r, t->bytes, &g),
 			tcp_left < HELD_SOON_S ? (int)LEVEL_RISK : -1),
 		"socket-buffers", t->bytes);
 	u64 bytes = t->bytes;

@@ -53,6 +53,29 @@ static void test_tmpfs(void **unused)
 		end(&b);
 	}
 
+	/* Little of the machine's memory, and most of what a group may have: of a file that nobody
+	 * has open. */
+	for (u64 limit = 400; limit <= 800; limit += 400) {
+		for (u32 opener = 0; opener <= 3; opener += 3) {
+			bool most = limit == 400;
+
+			begin(&b, &rule_hidden_memory, 1);
+			string(&b, 1, "/dev/shm");
+			string(&b, 3, "worker");
+			group(&b, 42, "/billing");
+			PUT(&b, struct held_files, REC_HELD_FILES, .mount = 1,
+				.used_bytes = 310 * MIB, .opener = opener);
+			PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .h.flags = CGROUP_HAS_PARTS,
+				.cgroup = 42, .usage_bytes = 345 * MIB, .limit_bytes = limit * MIB,
+				.shmem_bytes = 310 * MIB, .anon_bytes = 30 * MIB);
+			f = only(&b);
+			assert_int_equal(f->level, most && !opener ? LEVEL_RISK : LEVEL_NOTE);
+			assert_int_equal(!!strstr(f->title, "78 % of the limit of cgroup /billing"),
+				most);
+			end(&b);
+		}
+	}
+
 	/* Little of it is nothing. */
 	begin(&b, &rule_hidden_memory, 1);
 	string(&b, 1, "/run");
@@ -1046,11 +1069,32 @@ static void test_other_limits(void **unused)
 	end(&b);
 }
 
+/* What nobody reads is of no use however little of the machine's memory it is, where it is much. */
+static void test_unread(void **unused)
+{
+	(void)unused;
+	for (u64 mib = 200; mib <= 300; mib += 100) {
+		for (int pipes = 0; pipes < 2; pipes++) {
+			struct bench b;
+
+			begin(&b, &rule_kernel_memory, 1);
+			string(&b, 1, "worker");
+			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+				.unread_bytes = pipes ? 0 : mib * MIB,
+				.pipe_bytes = pipes ? mib * MIB : 0, .pipes = 100, .sockets = 100,
+				.pipes_measured = 100, .sockets_measured = 100);
+			assert_int_equal(only(&b)->level, mib == 300 ? LEVEL_RISK : LEVEL_NOTE);
+			end(&b);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tmpfs),
 		cmocka_unit_test(test_tmpfs_seen_anew),
+		cmocka_unit_test(test_unread),
 		cmocka_unit_test(test_gone_by_the_end),
 		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_memfd),
