@@ -62,3 +62,12 @@ unsigned int file_room(unsigned int most)
 		return most;
 	return (unsigned int)MAX(1UL, lim.rlim_cur / 4);
 }
+
+int file_open_regular(const char *path, struct stat *ret_st)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 || fstat(fd, ret_st))
+		return -errno;
+	return S_ISREG(ret_st->st_mode) ? take_fd(fd) : -EINVAL;
+}

@@ -2,6 +2,8 @@
 #ifndef MEMWHY_BASE_FILE_H
 #define MEMWHY_BASE_FILE_H
 
+#include <sys/stat.h>
+
 #include "base/str.h"
 
 #define FILE_READ_MAX (64UL << 20)
@@ -13,9 +15,13 @@ int file_read_fd(int fd, size_t most, struct str *out);
  */
 int file_read_at(int dirfd, const char *path, struct str *out);
 int file_read(const char *path, struct str *out);
-/* As file_read_at, of a file that the kernel gives in one piece, as most of /proc/PID and all of a
+/* As file_read_at, of a file that one read(2) gives whole, as most of /proc/PID and all of a
  * control group: without the read that finds its end. */
 int file_read_once_at(int dirfd, const char *path, struct str *out);
+
+/* Opens a file to read, if it is a regular one (-EINVAL: it is none), and tells what it is: of what
+ * is then read, and without waiting, as for a FIFO's writer. Returns the descriptor or -errno. */
+int file_open_regular(const char *path, struct stat *ret_st);
 
 /* How many files may be kept open: a quarter of what this process may have, 1 to most. */
 unsigned int file_room(unsigned int most);

@@ -14,12 +14,15 @@
 #include <sys/queue.h>
 #include <zlib.h>
 
+#include "base/base64.h"
 #include "base/vec.h"
 #include "cage/cage.h"
 
 #define CONNECTIONS_MAX 256
-#define CONNECTION_SECONDS 10  /* from its first byte to its last */
-#define PENDING_MAX (8U << 20) /* bytes of answers that wait to be sent */
+#define CONNECTION_SECONDS 10      /* from its first byte to its last */
+#define PENDING_MAX (16U << 20)    /* bytes of answers that wait to be sent */
+#define PENDING_RESERVE (2U << 20) /* more of them, for answers that are not large */
+#define LARGE (256U << 10)
 #define GZIP_LEAST 512
 
 struct connection {
@@ -143,7 +146,7 @@ static void answer_send(struct connection *c, const struct http_request *q, stru
 		a->body.len, packed ? "Content-Encoding: gzip\r\n" : "",
 		a->status == 401   ? "WWW-Authenticate: Basic realm=\"memwhy\"\r\n"
 		: a->status != 405 ? ""
-		: q->head          ? "Allow: GET\r\n"
+		: a->get_only      ? "Allow: GET\r\n"
 				   : "Allow: GET, HEAD\r\n");
 	if (!q->head)
 		evbuffer_add(out, a->body.buf ? a->body.buf : "", a->body.len);
@@ -187,10 +190,17 @@ static bool is_permitted(struct http *h, struct http_request *q)
 	return yes || q->known;
 }
 
+/* Who stalls while a large answer is on its way keeps others from large ones, not from metrics. */
+static bool has_room(const struct http *h, const struct http_answer *a)
+{
+	return h->pending + a->body.len <=
+	       PENDING_MAX + (a->body.len > LARGE ? 0 : PENDING_RESERVE);
+}
+
 static void answer_end(struct connection *c, const struct http_request *q, struct http_answer *a)
 {
 	bufferevent_disable(c->bev, EV_READ);
-	if (a->body.failed)
+	if (a->body.failed || !has_room(c->http, a))
 		refuse(a, 503);
 	answer_send(c, q, a);
 	str_free(&a->body);
@@ -248,7 +258,7 @@ static void request_answer(struct connection *c, struct http_request *q, int sta
 		refuse(&a, status);
 	else if (!is_permitted(h, q))
 		refuse(&a, 401);
-	else if (h->pending > PENDING_MAX)
+	else if (h->pending > PENDING_MAX + PENDING_RESERVE)
 		refuse(&a, 503);
 	else
 		h->cfg.answer(h->cfg.arg, q, &a);
@@ -381,27 +391,6 @@ static int thread_start(struct http *h)
 	return rc;
 }
 
-static char *base64(const char *text, size_t n)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *out = malloc((n + 2) / 3 * 4 + 1), *p = out;
-
-	for (size_t i = 0; out && i < n; i += 3) {
-		u32 bits = (u32)(unsigned char)text[i] << 16;
-
-		bits |= i + 1 < n ? (u32)(unsigned char)text[i + 1] << 8 : 0;
-		bits |= i + 2 < n ? (u32)(unsigned char)text[i + 2] : 0;
-		*p++ = digits[bits >> 18];
-		*p++ = digits[bits >> 12 & 63];
-		*p++ = i + 1 < n ? digits[bits >> 6 & 63] : '=';
-		*p++ = i + 2 < n ? digits[bits & 63] : '=';
-	}
-	if (out)
-		*p = '\0';
-	return out;
-}
-
 static void users_free(struct http_users *u)
 {
 	vec_each (user, &u->v)
@@ -423,12 +412,12 @@ static int users_parse(const char *lines, struct http_users *ret)
 		size_t n = strcspn(lines, "\r\n");
 
 		if (is_user(lines, n)) {
-			char *user = base64(lines, n);
+			_cleanup_str_ struct str user = {};
 
-			if (!user || vec_push(&ret->v, user)) {
-				free(user);
+			base64_add(&user, lines, n);
+			if (user.failed || vec_push(&ret->v, user.buf))
 				return -ENOMEM;
-			}
+			user = (struct str){}; /* the list has it */
 		}
 		lines += n;
 		lines += strspn(lines, "\r\n");

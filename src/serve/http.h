@@ -15,6 +15,7 @@
 struct http_answer {
 	int status;
 	const char *type; /* Content-Type; static */
+	bool get_only;    /* with status 405: HEAD will not do either */
 	struct str body;
 	/* Set: the answer is not there yet. Once `fd` can be read, this is to fill it in. The
 	 * descriptor is the server's, which closes it, early where the client goes away. */

@@ -39,7 +39,7 @@ static bool host_parse(const char *host, u16 port, struct listen_address *ret)
 		in->sin_family = AF_INET;
 		in->sin_port = htons(port);
 		ret->n = sizeof(*in);
-		ret->local = ntohl(in->sin_addr.s_addr) >> 24 == 127;
+		ret->local = ret->loopback = ntohl(in->sin_addr.s_addr) >> 24 == 127;
 		return true;
 	}
 	if (inet_pton(AF_INET6, host, &in6->sin6_addr) != 1)
@@ -47,7 +47,7 @@ static bool host_parse(const char *host, u16 port, struct listen_address *ret)
 	in6->sin6_family = AF_INET6;
 	in6->sin6_port = htons(port);
 	ret->n = sizeof(*in6);
-	ret->local = IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+	ret->local = ret->loopback = IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
 	return true;
 }
 

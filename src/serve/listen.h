@@ -11,7 +11,8 @@
 struct listen_address {
 	struct sockaddr_storage sa;
 	socklen_t n;
-	bool local; /* nobody beyond this machine can reach it */
+	bool local;    /* nobody beyond this machine can reach it */
+	bool loopback; /* as an address: browsers of this machine can */
 };
 
 /* "127.0.0.1:9669", "[::1]:9669", "localhost:9669", ":9669" (all addresses), "unix:/run/m.sock".

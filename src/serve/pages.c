@@ -195,7 +195,7 @@ static void profile_done(void *arg, int fd, struct http_answer *ret)
 		ret->status = 503;
 }
 
-static void profile_refuse(struct http_answer *ret, int status, const char *text)
+static void answer_refuse(struct http_answer *ret, int status, const char *text)
 {
 	ret->status = status;
 	str_addf(&ret->body, "%s\n", text);
@@ -215,16 +215,17 @@ static void profile_begin(
 {
 	struct profile_ask ask = {.kind = kind, .seconds = PROFILE_SECONDS};
 
+	ret->get_only = q->head;
 	if (q->head)
-		profile_refuse(ret, 405, "A profile is made for GET only.");
+		answer_refuse(ret, 405, "A profile is made for GET only.");
 	else if (!profile_query_parse(q->query, &ask))
-		profile_refuse(ret, 400, "pid is that of a process, seconds are 1 to 300");
+		answer_refuse(ret, 400, "pid is that of a process, seconds are 1 to 300");
 	else if (!ask.pid && profile_kinds[kind].of_process)
-		profile_refuse(ret, 400, "it is of one process: ask for it with ?pid=N");
+		answer_refuse(ret, 400, "it is of one process: ask for it with ?pid=N");
 	else if (ask.pid && sys_exists("/proc/%u", ask.pid))
-		profile_refuse(ret, 404, "there is no such process");
+		answer_refuse(ret, 404, "there is no such process");
 	else if (profiler_ask(&s->profiler, &ask, &ret->fd))
-		profile_refuse(ret, 503, "no profile is made");
+		answer_refuse(ret, 503, "no profile is made");
 	else {
 		ret->later = profile_done;
 		ret->seconds = ask.seconds + PROFILE_SECONDS_MORE;
@@ -235,13 +236,13 @@ static void profiles_answer(
 	struct service *s, const struct http_request *q, const char *rest, struct http_answer *ret)
 {
 	if (s->profiler.socket < 0) {
-		profile_refuse(ret, 403,
+		answer_refuse(ret, 403,
 			"Profiles are off. They are made where memwhy serve has --allow-profiles, "
 			"or the line allow-profiles in its --config file.");
 		return;
 	}
 	if (q->from_page || (!q->by_address && !q->known)) {
-		profile_refuse(ret, 403,
+		answer_refuse(ret, 403,
 			"Pages of web sites may not ask for profiles. Ask by an address or "
 			"localhost (by another name only with --auth), and without Origin or "
 			"Referer.");
@@ -270,7 +271,12 @@ void service_answer(void *arg, const struct http_request *q, struct http_answer 
 {
 	struct service *s = arg;
 
-	if (q->post && s->profiler.socket >= 0 && !strcmp(q->path, PROFILES "/symbol")) {
+	if (s->loopback && q->by_name && !q->known) {
+		answer_refuse(ret, 403,
+			"This service is for its own machine: ask by an address or localhost (by "
+			"another name only with --auth), as any web site can have its name stand "
+			"for this machine.");
+	} else if (q->post && s->profiler.socket >= 0 && !strcmp(q->path, PROFILES "/symbol")) {
 		symbols_answer(ret);
 	} else if (q->post) {
 		ret->status = 405;

@@ -160,7 +160,7 @@ int push_labels_parse(const char *text, const char *hostname, struct push_to *re
 static bool is_own_header(const char *name, size_t n)
 {
 	static const char *const own[] = {"Host", "Content-Length", "Content-Type",
-		"Transfer-Encoding", "Connection", "Expect", "Upgrade"};
+		"Transfer-Encoding", "Connection", "Expect", "Upgrade", "User-Agent"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (n == strlen(own[i]) && !strncasecmp(name, own[i], n))

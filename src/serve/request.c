@@ -209,6 +209,7 @@ static int header_parse(const struct line *l, struct http_request *ret)
 		return length_parse(&v, &ret->body);
 	} else if (header_is(l, "Host", &v)) {
 		ret->by_address = host_is_address(&v);
+		ret->by_name = !ret->by_address;
 	} else if (header_is(l, "Origin", &v) || header_is(l, "Referer", &v)) {
 		ret->from_page = true;
 	} else if (header_is(l, "Sec-Fetch-Site", &v)) {

@@ -208,6 +208,7 @@ static int server_open(struct service *s, struct err *err)
 	int rc = listen_parse(s->cfg.listen, &at, err);
 
 	s->local = at.local;
+	s->loopback = at.loopback;
 	if (!rc)
 		rc = users_read(s, s->cfg.auth, &users, err);
 	if (!rc)

@@ -29,6 +29,7 @@ struct service {
 	char *dir;            /* of incidents; set before the server begins */
 	char *listen;         /* where the server listens */
 	bool local;           /* only this machine can ask it */
+	bool loopback;        /* by an address: browsers of this machine can */
 	u64 report_next_ns;   /* when the interval ends */
 	struct http *http;
 	struct profiler profiler;

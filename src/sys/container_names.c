@@ -127,9 +127,8 @@ static bool state_read(struct str *text, const char *path)
 	struct stat st;
 
 	if (!sys_path(real, "%s", path))
-		fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= STATE_MAX &&
-	       !file_read_fd(fd, STATE_MAX, text);
+		fd = file_open_regular(real, &st);
+	return fd >= 0 && st.st_size <= STATE_MAX && !file_read_fd(fd, STATE_MAX, text);
 }
 
 static void state_look(const char *path, struct container_names *ret)

@@ -205,7 +205,9 @@ for pid in sys.argv[4:]: os.kill(int(pid), int(sys.argv[3]))')
 		else
 			nsenter --user --preserve-credentials -t "$pretend" "${as_daemon[@]}" 0 systemd-oomd 9 "$pretend"
 		fi
-		wait "$pretend" || [ $? -eq 137 ]
+		status=0
+		wait "$pretend" || status=$?
+		[ "$status" -eq 137 ]
 	done
 	"${as_daemon[@]}" 0 systemd-oomd 9 "${victim[2]}" "${victim[3]}"
 	wait_for '[ "$(file "systemd-oomd killed sleep .${victim[2]}")" != null ]'

@@ -43,6 +43,19 @@ static void answer(void *arg, const struct http_request *q, struct http_answer *
 		ret->seconds = 60;
 		return;
 	}
+	if (!strcmp(q->path, "/large")) {
+		static const char piece[1 << 20];
+
+		ret->type = HTTP_BYTES;
+		for (int i = 0; i < 7; i++)
+			str_addn(&ret->body, piece, sizeof(piece));
+		return;
+	}
+	if (!strcmp(q->path, "/get")) {
+		ret->status = 405;
+		ret->get_only = q->head;
+		return;
+	}
 	if (!strcmp(q->path, "/bytes"))
 		ret->type = HTTP_BYTES;
 	for (int i = 0; i < 1000; i++)
@@ -127,6 +140,39 @@ static void test_users(void **state)
 	assert_int_equal(status_of(ANYBODY), 200);
 	http_stop(h);
 	assert_null(server("# nobody\n", -EINVAL));
+}
+
+/* Two clients stall in the middle of large answers: there is room for none more of these, and for
+ * the others. */
+static void test_stalled(void **state)
+{
+	struct http *h = server(NULL, 0);
+	int stalled[] = {ask("GET /large HTTP/1.1\r\n\r\n"), ask("GET /large HTTP/1.1\r\n\r\n")};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(stalled); i++) { /* it is on its way */
+		struct pollfd f = {.fd = stalled[i], .events = POLLIN};
+
+		assert_int_equal(poll(&f, 1, ANSWER_MS), 1);
+	}
+	assert_int_equal(status_of("GET /large HTTP/1.1\r\n\r\n"), 503);
+	assert_int_equal(status_of(ANYBODY), 200);
+	for (size_t i = 0; i < ARRAY_SIZE(stalled); i++)
+		close(stalled[i]);
+	http_stop(h);
+}
+
+static void test_allowed(void **state)
+{
+	struct http *h = server(NULL, 0);
+	char text[1000];
+
+	(void)state;
+	assert_int_equal(answered(ask("HEAD /get HTTP/1.1\r\n\r\n"), text, sizeof(text)), 405);
+	assert_non_null(strstr(text, "\r\nAllow: GET\r\n"));
+	assert_int_equal(answered(ask("GET /get HTTP/1.1\r\n\r\n"), text, sizeof(text)), 405);
+	assert_non_null(strstr(text, "\r\nAllow: GET, HEAD\r\n"));
+	http_stop(h);
 }
 
 /* By the name and password, not by there being none to give. */
@@ -249,6 +295,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_stalled),
+		cmocka_unit_test(test_allowed),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_gone),

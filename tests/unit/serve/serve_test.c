@@ -107,6 +107,7 @@ static void test_request_of_pages(void **state)
 		assert_int_equal(parse(text, &q), REQUEST_WHOLE);
 		if (q.by_address != cases[i].by_address || q.from_page != cases[i].from_page)
 			fail_msg("%s: %d %d", cases[i].header, q.by_address, q.from_page);
+		assert_int_equal(q.by_name, !strncmp(cases[i].header, "Host", 4) && !q.by_address);
 		assert_false(q.known);
 	}
 }
