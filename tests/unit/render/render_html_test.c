@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "render/html/html_pack.h"
 #include "render/html/html_text.h"
 #include "render/render.h"
 #include "render_fixture.h"
@@ -168,6 +169,34 @@ static char *data_unpack(const char *page)
 	return text;
 }
 
+/* More than one piece of what was deflated: the bytes that base64 has left of one go before the
+ * next. */
+static void test_packed(void **state)
+{
+	const struct render_options o = {.width = 100};
+	_cleanup_str_ struct str out = {}, text = {}, all = {};
+	_cleanup_free_ char *back = NULL;
+	struct html_pack p;
+	u32 seed = 1;
+
+	(void)state;
+	str_add(&out, "class=\"data\">");
+	html_pack_begin(&p, &out, &o);
+	for (int take = 0; take < 10; take++) {
+		for (int i = 0; i < 10000; i++) {
+			seed = seed * 1664525 + 1013904223;
+			str_addc(&text, (char)(' ' + (seed >> 24) % 90));
+			str_addc(&all, text.buf[text.len - 1]);
+		}
+		html_pack_take(&p, &text);
+	}
+	html_pack_end(&p, &text);
+	str_add(&out, "<");
+	assert_true(out.len > 65536); /* four pieces at least */
+	back = data_unpack(str_get(&out));
+	assert_string_equal(back, str_get(&all));
+}
+
 static void assert_jq(const char *text, const char *filter)
 {
 	char command[512];
@@ -262,6 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_markup),
+		cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_data),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_several),
