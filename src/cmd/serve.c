@@ -26,8 +26,9 @@ struct serving {
 	const struct command *cmd;
 	const struct options *line; /* as the command line has them */
 	struct options o;           /* with what the file of settings says */
-	struct settings file;       /* owns the texts of o */
-	struct settings before;     /* ... and those that what runs was begun with */
+	/* They own the texts of o: as the service was begun, of the latest reload that it took, and of
+	 * the one that it may take. */
+	struct settings begun, taken, offered;
 };
 
 /* Takes from `file` what the command line left as it was. */
@@ -89,9 +90,8 @@ static int settings_load(struct serving *s, struct err *err)
 	}
 	options_fill(&o, &file, options_of(s->cmd, NULL));
 	s->o = o;
-	settings_free(&s->before);
-	s->before = s->file;
-	s->file = words;
+	settings_free(&s->offered);
+	s->offered = words;
 	return 0;
 }
 
@@ -173,12 +173,24 @@ static int reload(void *arg, struct serve_config *ret, struct err *err)
 	return rc ? rc : config_make(&s->o, ret, err);
 }
 
+static void reload_taken(void *arg)
+{
+	struct serving *s = arg;
+
+	settings_free(&s->taken);
+	s->taken = s->offered;
+	s->offered = (struct settings){};
+}
+
 static int serve_go(struct serving *s, struct session_result *result, struct err *err)
 {
+	const struct serve_reload again = {reload, reload_taken, s};
 	struct serve_config cfg = {};
 	struct scope_words words;
 	int rc = settings_load(s, err);
 
+	s->begun = s->offered;
+	s->offered = (struct settings){};
 	if (!rc)
 		rc = scope_from_options(&s->o, &cfg.capture, &words, err);
 	if (rc)
@@ -186,7 +198,7 @@ static int serve_go(struct serving *s, struct session_result *result, struct err
 	cfg.scope_text = words.text;
 	rc = config_make(&s->o, &cfg, err);
 	if (!rc)
-		rc = serve_run(&cfg, reload, s, result, err);
+		rc = serve_run(&cfg, &again, result, err);
 	scope_free(&cfg.capture);
 	return rc;
 }
@@ -203,8 +215,9 @@ static int serve(const struct command *cmd, struct options *o)
 			err_errno(&err, rc, "%s", cmd->name);
 		command_error(&err);
 	}
-	settings_free(&s.file);
-	settings_free(&s.before);
+	settings_free(&s.begun);
+	settings_free(&s.taken);
+	settings_free(&s.offered);
 	/* A signal is how a service is told to end. */
 	result.interrupted = false;
 	return run_status(rc, &result);
@@ -242,7 +255,8 @@ const struct command command_serve = {
 		"--push sends profiles of page faults and stalls to a Pyroscope server, "
 		"--allow-profiles serves profiles on demand.\n\n"
 		"SIGHUP rereads the files given by --config and --auth. Settings that cannot "
-		"change at run time (listen, interval, allow-profiles, push) keep their values.",
+		"change at run time (listen, interval, for, allow-profiles, incidents, push) keep "
+		"their values, and a line in the journal names them.",
 	.examples = examples,
 	.run = serve,
 };

@@ -50,9 +50,12 @@ _Noreturn static void command_exec(const struct profile_ask *a, int out, int wor
 	const struct rlimit most = {PROFILE_BYTES, PROFILE_BYTES};
 	const char *argv[WORDS_MOST] = {"memwhy", k->name, "-o", "pprof", "--for"};
 	char pid[16], seconds[16];
+	sigset_t none;
 	size_t n = 5;
 
 	signal(SIGXFSZ, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	setrlimit(RLIMIT_FSIZE, &most);
 	snprintf(seconds, sizeof(seconds), "%us", a->seconds);
 	snprintf(pid, sizeof(pid), "%u", a->pid);
@@ -80,9 +83,10 @@ static bool command_wait(pid_t pid, int asker, u32 seconds)
 {
 	int watch = (int)syscall(SYS_pidfd_open, pid, 0), status;
 	struct pollfd fds[] = {{.fd = watch, .events = POLLIN}, {.fd = asker}};
-	int rc = poll(fds, ARRAY_SIZE(fds), (int)(seconds + WAIT_SECONDS) * 1000);
+	/* Without a watch it ends at once: nobody would see its end. */
+	int rc = watch < 0 ? -1 : poll(fds, ARRAY_SIZE(fds), (int)(seconds + WAIT_SECONDS) * 1000);
 
-	if (watch < 0 || rc <= 0 || !fds[0].revents)
+	if (rc <= 0 || !fds[0].revents)
 		command_end(pid, watch);
 	if (watch >= 0)
 		close(watch);
@@ -91,13 +95,11 @@ static bool command_wait(pid_t pid, int asker, u32 seconds)
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
-static void child_signal(int how)
+/* What is sent to the whole group is for the service: none of it ends who makes profiles. */
+static void signals_but_term(sigset_t *ret)
 {
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(how, &set, NULL);
+	sigfillset(ret);
+	sigdelset(ret, SIGTERM);
 }
 
 /* In a process of its own, for one profile. */
@@ -109,7 +111,6 @@ static void worker(const struct profile_ask *a, int asker)
 	pid_t pid;
 
 	signal(SIGCHLD, SIG_DFL);
-	child_signal(SIG_UNBLOCK);
 	pid = out < 0 || words < 0 ? -1 : fork();
 	if (!pid)
 		command_exec(a, out, words);
@@ -135,17 +136,18 @@ static void ask_await(int socket, u32 *running)
 {
 	const struct timespec leave = {.tv_nsec = LEAVE_MS * 1000000L};
 	struct pollfd fd = {.fd = socket, .events = POLLIN};
-	sigset_t none;
+	sigset_t others;
 	int rc;
 
-	sigemptyset(&none);
+	signals_but_term(&others);
+	sigdelset(&others, SIGCHLD);
 	do {
-		rc = ppoll(&fd, 1, NULL, &none);
+		rc = ppoll(&fd, 1, NULL, &others);
 		workers_leave(running);
 	} while (rc < 0 && errno == EINTR);
 	if (*running < AT_ONCE)
 		return;
-	ppoll(NULL, 0, &leave, &none); /* one that has answered may be about to end */
+	ppoll(NULL, 0, &leave, &others); /* one that has answered may be about to end */
 	workers_leave(running);
 }
 
@@ -171,11 +173,13 @@ static void profiler_serve(int socket)
 {
 	const struct sigaction child = {.sa_handler = on_child};
 	struct profile_ask a;
+	sigset_t blocked;
 	u32 running = 0;
 	int asker;
 
 	sigaction(SIGCHLD, &child, NULL);
-	child_signal(SIG_BLOCK);
+	signals_but_term(&blocked);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	for (;;) {
 		ask_await(socket, &running);
 		if (fd_receive(socket, &a, sizeof(a), &asker))
@@ -207,6 +211,15 @@ int profiler_begin(struct profiler *ret)
 	}
 	*ret = (struct profiler){.pid = pid, .socket = ends[0]};
 	return 0;
+}
+
+bool profiler_is_gone(const struct profiler *p)
+{
+	siginfo_t info = {};
+
+	/* It stays a zombie, so that its number is nobody else's. */
+	return p->socket >= 0 && !waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid;
 }
 
 void profiler_end(struct profiler *p)

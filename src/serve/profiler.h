@@ -38,6 +38,8 @@ struct profiler {
 /* Before there are other threads. */
 int profiler_begin(struct profiler *ret);
 void profiler_end(struct profiler *p);
+/* It has ended by itself, or somebody ended it. */
+bool profiler_is_gone(const struct profiler *p);
 
 /* "pid=12&seconds=10": what is not known is ignored. False: a number is none, or out of bounds. */
 bool profile_query_parse(const char *query, struct profile_ask *ret);

@@ -129,6 +129,11 @@ static int service_turn(void *arg)
 	counts_tell(s);
 	if (s->push)
 		push_tell(s);
+	if (!s->profiler_gone && profiler_is_gone(&s->profiler)) {
+		s->profiler_gone = true;
+		journal_warn(s, "profiles_ended",
+			"the process that makes profiles has ended: a restart brings it back");
+	}
 	if (s->watchdog_ns && now >= s->watchdog_next_ns) {
 		notify_send(s->notify_fd, "WATCHDOG=1");
 		s->watchdog_next_ns = now + s->watchdog_ns;
@@ -166,24 +171,61 @@ static void exposure_tell(struct service *s)
 			      "password: listen at 127.0.0.1, or use --auth");
 }
 
+static bool text_differs(const char *a, const char *b)
+{
+	return !a != !b || (a && strcmp(a, b) != 0);
+}
+
+/* What the settings say now and what runs cannot take. */
+static void restart_list(
+	const struct serve_config *was, const struct serve_config *now, struct str *ret)
+{
+	const struct {
+		const char *name;
+		bool differs;
+	} all[] = {
+		{"listen", text_differs(was->listen, now->listen)},
+		{"interval", was->interval_ns != now->interval_ns},
+		{"for", was->for_ns != now->for_ns},
+		{"allow-profiles", was->profiles != now->profiles},
+		{"incidents",
+			was->box.dir && now->box.dir && text_differs(was->box.dir, now->box.dir)},
+		{"no-incidents", !was->box.dir != !now->box.dir},
+		{"push", text_differs(was->push, now->push)},
+		{"push-labels", text_differs(was->push_labels, now->push_labels)},
+		{"push-headers", text_differs(was->push_headers, now->push_headers)},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i].differs)
+			str_addf(ret, "%s%s",
+				ret->len ? ", " : "a restart will change: ", all[i].name);
+}
+
 static void service_reload(struct service *s)
 {
 	struct serve_config cfg = s->cfg;
 	struct err err = {};
-	int rc = s->reload ? s->reload(s->reload_arg, &cfg, &err) : 0;
+	_cleanup_str_ struct str text = {};
+	int rc = s->reload->load(s->reload->arg, &cfg, &err);
 
 	notify_send(s->notify_fd, "RELOADING=1");
 	if (!rc)
 		rc = users_load(s, cfg.auth, &err);
 	if (!rc) {
-		cfg.interval_ns = s->cfg.interval_ns;
-		cfg.profiles = s->cfg.profiles;
+		restart_list(s->begun, &cfg, &text);
+		cfg.interval_ns = s->begun->interval_ns;
+		cfg.profiles = s->begun->profiles;
 		s->cfg = cfg;
+		s->reload->taken(s->reload->arg);
 		metrics_limit(s->metrics, cfg.max_series);
 		if (s->box)
 			blackbox_config(s->box, &cfg.box);
 	}
-	journal_warn(s, rc ? "reload_failed" : "reloaded", rc ? err.msg : "");
+	if (rc)
+		str_addf(&text, "%s%s%s%s", err.msg, *err.hint ? " (" : "", err.hint,
+			*err.hint ? ")" : "");
+	journal_warn(s, rc ? "reload_failed" : "reloaded", str_get(&text));
 	if (!rc)
 		exposure_tell(s);
 	notify_send(s->notify_fd, "READY=1");
@@ -324,14 +366,14 @@ static void service_close(struct service *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-int serve_run(const struct serve_config *cfg, serve_reload_fn reload, void *arg,
+int serve_run(const struct serve_config *cfg, const struct serve_reload *reload,
 	struct session_result *ret, struct err *err)
 {
 	struct service s = {
 		.sink = {service_put},
 		.cfg = *cfg,
+		.begun = cfg,
 		.reload = reload,
-		.reload_arg = arg,
 		.notify_fd = notify_open(),
 		.watchdog_ns = notify_watchdog_ns(),
 		.profiler = {.socket = -1},

@@ -22,11 +22,16 @@ struct serve_config {
 	bool profiles; /* made on demand, see profiler.h */
 };
 
-/* What a file of settings says now; the caller keeps what it points to alive. */
-typedef int (*serve_reload_fn)(void *arg, struct serve_config *ret, struct err *err);
+/* Called at SIGHUP. What `load` gives points to words that live until the next load, or until the
+ * next `taken` where `taken` follows: it was found good, and is used. */
+struct serve_reload {
+	int (*load)(void *arg, struct serve_config *ret, struct err *err);
+	void (*taken)(void *arg);
+	void *arg;
+};
 
-/* reload: called at SIGHUP; a failure is told, and all stays as it was. */
-int serve_run(const struct serve_config *cfg, serve_reload_fn reload, void *arg,
+/* cfg stays as it is meanwhile. A reload's failure is told, and all stays as it was. */
+int serve_run(const struct serve_config *cfg, const struct serve_reload *reload,
 	struct session_result *ret, struct err *err);
 
 #endif

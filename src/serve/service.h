@@ -21,8 +21,8 @@ struct told {
 struct service {
 	struct sink sink; /* first: all records come here */
 	struct serve_config cfg;
-	serve_reload_fn reload;
-	void *reload_arg;
+	const struct serve_config *begun; /* what a reload cannot change is as it is here */
+	const struct serve_reload *reload;
 	struct pipeline *pipe;
 	struct metrics *metrics;
 	struct blackbox *box; /* NULL: nothing is kept */
@@ -33,6 +33,7 @@ struct service {
 	u64 report_next_ns;   /* when the interval ends */
 	struct http *http;
 	struct profiler profiler;
+	bool profiler_gone; /* said so */
 	struct push *push; /* with what it is to push; NULL: nothing */
 	struct push_profiles *pushed;
 	int notify_fd;

@@ -262,6 +262,17 @@ vmstat() { # NAME
 	[ "$(get /metrics "${at[@]}")" = 401 ]
 	[ "$(get /metrics "${at[@]}" -u scraper:wrong)" = 401 ]
 	[ "$(get /metrics "${at[@]}" -u scraper:secret)" = 200 ]
+	# What it cannot take while it runs is told; words of settings that it did not take are not its own.
+	sed -i "s|^incidents .*|incidents $BATS_TEST_TMPDIR/j|; s/^interval .*/interval 2s/" "$BATS_TEST_TMPDIR/conf"
+	kill -HUP "$service"
+	wait_for 'grep -q "\"reloaded\".*a restart will change: interval, incidents\"" "$BATS_TEST_TMPDIR/lines"'
+	cp "$BATS_TEST_TMPDIR/conf" "$BATS_TEST_TMPDIR/good"
+	for n in 1 2 3; do
+		echo "on-pressure ${n}00%" >>"$BATS_TEST_TMPDIR/conf"
+		kill -HUP "$service"
+		wait_for '[ "$(grep -c "reload_failed.*is not a percentage (a number above 0, up to 100)" "$BATS_TEST_TMPDIR/lines")" = "$n" ]'
+		cp "$BATS_TEST_TMPDIR/good" "$BATS_TEST_TMPDIR/conf"
+	done
 	echo "nonsense 1" >>"$BATS_TEST_TMPDIR/conf"
 	kill -HUP "$service"
 	wait_for 'grep -q "reload_failed.*nonsense" "$BATS_TEST_TMPDIR/lines"'
@@ -330,6 +341,21 @@ profile() {
 	helper=$(pgrep -P "$service" -x memwhy-profiles)
 	service_stop
 	[ ! -e "/proc/$helper" ]
+}
+
+# bats test_tags=host
+@test "serve: signals to the group do not end who makes profiles; where it has ended, that is told" {
+	service_start "$BATS_TEST_TMPDIR" --no-incidents --allow-profiles --listen 127.0.0.1:29673
+	helper=$(pgrep -P "$service" -x memwhy-profiles)
+	for signal in HUP USR1 USR2 INT; do
+		kill -"$signal" "$helper"
+	done
+	sleep 1
+	[ "$(grep -c '"profiles_ended"' "$BATS_TEST_TMPDIR/lines")" = 0 ]
+	grep -q '^State:.*S' "/proc/$helper/status"
+	kill -TERM "$helper"
+	wait_for 'grep -q "\"profiles_ended\"" "$BATS_TEST_TMPDIR/lines"'
+	service_stop
 }
 
 # bats test_tags=host
