@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "probes/processes/processes.h"
+#include "probes/waits/waits.h"
 #include "rules/facts.h"
 #include "rules/fault_storm.h"
 #include "rules/rules.h"
@@ -18,7 +19,7 @@
 #define LARGE_BYTES (128ULL << 20)
 #define SMALL_BYTES (64ULL << 20)
 #define SMALL_SHARE 0.05 /* of the time: less of it is not told of small processes */
-#define ONE_PART 0.7 /* one process that has this part is told alone */
+#define ONE_PART 0.7     /* one process that has this part is told alone */
 #define ANCESTORS 4
 
 struct copies {
@@ -26,6 +27,7 @@ struct copies {
 	u64 reused, reused_ns; /* pages that it need not share any more: a fault, and no copy */
 	u64 anon_bytes;        /* 0: not known */
 	u64 start_ns;
+	u64 forks; /* of its address space, within the look */
 	u32 ppid;
 };
 
@@ -53,6 +55,15 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
+static int made_feed(struct rule_sums *s, const struct waits_made *r)
+{
+	struct copies *p = r->kind == WAITS_FORKED ? groups_get(&s->by, &r->tgid) : NULL;
+
+	if (p)
+		p->forks += r->count;
+	return r->kind == WAITS_FORKED && !p ? -ENOMEM : 0;
+}
+
 static int feed(void *v, const struct rec *rec)
 {
 	const struct process_memory *m = (const void *)rec;
@@ -71,6 +82,8 @@ static int feed(void *v, const struct rec *rec)
 		}
 		return p ? 0 : -ENOMEM;
 	}
+	if (rec->kind == REC_WAITS_MADE)
+		return made_feed(s, (const void *)rec);
 	if (rec->kind == REC_PROCESS_MEMORY) {
 		p = groups_get(&s->by, &m->tgid);
 		if (!p)
@@ -182,27 +195,40 @@ static void tell_sharing(struct report *r, struct finding *f, const struct rule_
 			report_process(r, relative), fmt_bytes(b, other->anon_bytes));
 }
 
-static void tell(struct report *r, const struct rule_sums *s, const struct program *g, int level)
+/* Does it share as much as makes its memory grow? First writes to a file's private pages, too, copy
+ * pages. */
+static bool shares(const struct rule_sums *s, u32 tgid)
 {
-	struct finding *f = report_finding(r, level, "copy-on-write");
-	char a[UNIT_BUF];
+	const struct copies *own = groups_find(&s->by, &tgid), *other;
+	u32 relative = relative_of(s, tgid);
 
-	if (!f)
-		return;
-	f->cost_ns = cost_ns(g);
-	f->tgid = g->tgid;
-	f->title = report_text(r, "%s copies %.0f pages a second after fork (copy-on-write): %s",
-		who_of(r, g), (double)g->storm.pages / report_seconds(r),
-		report_share_text(r, cost_ns(g)));
-	f->confidence = "high: every such fault was counted and timed; the first write to memory "
-			"that had only been read looks the same";
-	storm_tell(r, f, &g->storm, "copied");
-	if (g->reused)
-		finding_line(r, f->evidence,
-			"%llu more faults, %s, on pages that were still marked as shared when the "
-			"other side was gone",
-			g->reused, fmt_ns(a, g->reused_ns));
-	tell_sharing(r, f, s, g->tgid);
+	other = relative ? groups_find(&s->by, &relative) : NULL;
+	return own && other && other->anon_bytes >= own->anon_bytes / 4;
+}
+
+/* Nobody has its pages too, and it did not fork: what it writes to it had only read before. */
+static bool read_first(const struct rule_sums *s, const struct program *g)
+{
+	const struct copies *own = groups_find(&s->by, &g->tgid);
+
+	return is_one(g) && own && own->anon_bytes && !own->forks && !shares(s, g->tgid);
+}
+
+static void read_first_tell(struct report *r, struct finding *f)
+{
+	f->why =
+		"The first read of fresh memory maps a page of zeroes that all share, and that of "
+		"a "
+		"private mapping the file's page; the first write is a second fault, which takes a "
+		"page and copies.";
+	finding_line(r, f->try_,
+		"Have it write to fresh memory before it reads it, or know what it has not "
+		"written; "
+		"MADV_POPULATE_WRITE takes the pages of a range in one call (Linux 5.14).");
+}
+
+static void fork_tell(struct report *r, struct finding *f)
+{
 	f->why =
 		"After fork() parent and child share all pages. The first write to each, on either "
 		"side, is a page fault that copies it, and both copies stay as long as both "
@@ -217,20 +243,42 @@ static void tell(struct report *r, const struct rule_sums *s, const struct progr
 		"put it into shared memory (arrays, not objects), or load it after the fork. In "
 		"Python gc.freeze() before the fork saves what its collector writes, but not "
 		"reference counts.");
+}
+
+static void tell(struct report *r, const struct rule_sums *s, const struct program *g, int level)
+{
+	struct finding *f = report_finding(r, level, "copy-on-write");
+	bool first = read_first(s, g);
+	char a[UNIT_BUF];
+
+	if (!f)
+		return;
+	f->cost_ns = cost_ns(g);
+	f->tgid = g->tgid;
+	f->title = report_text(r,
+		first ? "%s writes to %.0f pages a second that it had only read before (copies of "
+			"the "
+			"zero page or of a file's): %s"
+		      : "%s copies %.0f pages a second after fork (copy-on-write): %s",
+		who_of(r, g), (double)g->storm.pages / report_seconds(r),
+		report_share_text(r, cost_ns(g)));
+	f->confidence = "high: every such fault was counted and timed; the first write to memory "
+			"that had only been read looks the same";
+	storm_tell(r, f, &g->storm, "copied");
+	if (g->reused)
+		finding_line(r, f->evidence,
+			"%llu more faults, %s, on pages that were still marked as shared when the "
+			"other side was gone",
+			g->reused, fmt_ns(a, g->reused_ns));
+	if (!first)
+		tell_sharing(r, f, s, g->tgid);
+	if (first)
+		read_first_tell(r, f);
+	else
+		fork_tell(r, f);
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`memwhy faults --stacks=user --for 10s -c %.15s`",
 		stream_comm(r->stream, g->tgid, 0));
-}
-
-/* Does it share as much as makes its memory grow? First writes to a file's private pages, too, copy
- * pages. */
-static bool shares(const struct rule_sums *s, u32 tgid)
-{
-	const struct copies *own = groups_find(&s->by, &tgid), *other;
-	u32 relative = relative_of(s, tgid);
-
-	other = relative ? groups_find(&s->by, &relative) : NULL;
-	return own && other && other->anon_bytes >= own->anon_bytes / 4;
 }
 
 /* Shells and the like: what they copy is as small as they are, and cannot double much. */

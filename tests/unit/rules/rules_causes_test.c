@@ -184,6 +184,22 @@ static void test_copies_taken_back(void **unused)
 	assert_int_equal(conclude(&f), 0);
 	view_close(&f);
 
+	/* It has nobody's pages, and did not fork: it had read what it writes to. */
+	for (u64 forks = 0; forks < 2; forks++) {
+		begin(&f, &rule_copy_on_write);
+		memory(&f, 7, 1, 200 * MIB, 200 * MIB);
+		memory(&f, 8, 7, MIB, MIB); /* a child that runs another program */
+		if (forks)
+			PUT(&f, struct waits_made, REC_WAITS_MADE, .tgid = 7, .kind = WAITS_FORKED,
+				.count = 1);
+		faults(&f, 7, COPIED, 200000, 2 * NSEC_PER_SEC);
+		x = only(&f);
+		assert_int_equal(!!strstr(x->title, "that it had only read before"), !forks);
+		assert_int_equal(!!strstr(x->title, "after fork"), forks);
+		assert_int_equal(says(x->evidence, "shares pages"), forks);
+		view_close(&f);
+	}
+
 	begin(&f, &rule_copy_on_write); /* a shell is not large */
 	memory(&f, 7, 1, 20 * MIB, 20 * MIB);
 	memory(&f, 8, 7, 20 * MIB, 20 * MIB);
