@@ -1,5 +1,5 @@
 /* Memory that the kernel keeps for processes: pipes and sockets that nobody reads, page tables,
- * open files, threads, BPF maps. Each is told by who has most of it. */
+ * threads, BPF maps. Each is told by who has most of it. */
 #include <string.h>
 
 #include "base/units.h"
@@ -7,8 +7,6 @@
 #include "rules/rules.h"
 #include "sys/fdlink.h"
 
-#define MANY_FILES 10000
-#define FILES_WARNING 100000
 #define MANY_THREADS 2000
 #define ZOMBIE_BYTES (10ULL << 10) /* task_struct and signal_struct, and what hangs on them */
 #define THREADS_MORE 100
@@ -40,11 +38,6 @@ static u64 page_table_bytes(const struct held_process *p)
 static u64 bpf_bytes(const struct held_process *p)
 {
 	return p->bpf_bytes;
-}
-
-static u64 files(const struct held_process *p)
-{
-	return p->files;
 }
 
 static struct finding *begin(struct report *r, int level, const char *rule, u64 bytes)
@@ -418,76 +411,6 @@ static void tell_bpf_orphans(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
 
-/* " (12 sockets)": what its open files are; "" where that was not looked at. */
-static const char *kinds_text(struct report *r, const struct held_process *p)
-{
-	static const char *const names[FD_KINDS] = {"files", "pipe ends", "sockets", "epolls",
-		"event and timer descriptors", "watches", "userfaultfds", "BPF maps",
-		"BPF programs", "io_urings", "perf events", "memfds", "shared memory",
-		"buffers of devices", "removed files", "others"};
-	_cleanup_str_ struct str text = {};
-	u64 looked_at = 0, n;
-
-	for (u32 i = 0; i < FD_KINDS; i++)
-		looked_at += p->kinds[i];
-	for (u32 limit = p->files > 10 ? (u32)(looked_at / 20) : 0, i = 0; i < FD_KINDS; i++) {
-		if (p->kinds[i] <= limit)
-			continue;
-		/* Of very many the first ones stand for all. */
-		n = p->files > looked_at ? (u64)((double)p->files * p->kinds[i] / (double)looked_at)
-					 : p->kinds[i];
-		str_addf(&text, "%s%s%llu %s", text.len ? ", " : "",
-			n > p->kinds[i] ? "about " : "", n, names[i]);
-	}
-	return text.len ? report_text(r, " (%s)", str_get(&text)) : "";
-}
-
-static void tell_files(struct report *r, const struct held *h)
-{
-	struct held_top t = held_most(h, files);
-	u64 n = t.bytes, slab = facts_last(&h->facts, "Slab");
-	u64 each = t.most ? held_file_bytes(&t.most->last) : 0;
-	u64 bytes = slab ? MIN(n * each, slab) : n * each;
-	struct finding *x;
-	const struct held_process *p;
-	char a[UNIT_BUF], b[UNIT_BUF];
-
-	if (n < MANY_FILES)
-		return;
-	x = begin(r, MAX(held_level(r, bytes), (int)(n >= FILES_WARNING ? LEVEL_RISK : LEVEL_NOTE)),
-		"open-files", bytes);
-	if (!x)
-		return;
-	p = &t.most->last;
-	in_kernel(x, n * each, t.first_bytes * each);
-	x->tgid = p->tgid;
-	x->title = report_text(r, "%s has %s files open%s: some %s of kernel memory",
-		held_who(r, &t), fmt_count(a, n), kinds_text(r, p), fmt_bytes(b, bytes));
-	x->confidence = report_text(
-		r, "high for the count; the memory is estimated at %llu bytes each", each);
-	/* That one is summed over CPUs now and then. */
-	if (n <= facts_last(&h->facts, "file/open"))
-		finding_line(r, x->evidence, "%llu of all %llu open files of the machine", n,
-			facts_last(&h->facts, "file/open"));
-	finding_line(r, x->evidence, "unreclaimable slab is %s",
-		fmt_bytes(a, facts_last(&h->facts, "SUnreclaim")));
-	if (n > t.first_bytes)
-		finding_line(
-			r, x->evidence, "%llu more than a few seconds before", n - t.first_bytes);
-	x->why =
-		"Each open file is an object of the kernel with its inode, and buffers where it "
-		"is a pipe or a socket. A program that never closes them holds them until it ends.";
-	finding_line(r, x->try_, "See what it keeps open, by target:");
-	finding_line(r, x->try_,
-		"`ls -l /proc/%u/fd | awk '{print $NF}' | sed 's/[0-9]*$//' | sort | uniq -c | "
-		"sort -rn | head`",
-		p->tgid);
-	finding_line(r, x->try_, "See where it opens them: `memwhy leak --kernel --for 30s -p %u`",
-		p->tgid);
-	finding_line(r, x->undo, "Nothing to undo.");
-	finding_line(r, x->verify, "`ls /proc/%u/fd | wc -l`", p->tgid);
-}
-
 static void threads_lines(struct report *r, struct finding *x, const struct held *h, u32 tgid)
 {
 	char a[UNIT_BUF];
@@ -654,7 +577,6 @@ static int report(void *v, struct report *r)
 	tell_page_tables(r, h);
 	tell_children_tables(r, h);
 	tell_bpf_orphans(r, h);
-	tell_files(r, h);
 	tell_threads(r, h);
 	tell_children(r, h);
 	tell_mappings(r, h);

@@ -339,8 +339,16 @@ static u64 threads(const struct held_process *p)
 	return p->threads;
 }
 
+/* Can so many tasks of tgid be what the limit is about? Of a group it is those that are in it. */
+static bool makes_up(u32 why, const struct failure *f, u32 tgid, u64 tasks)
+{
+	return tasks > 1 && tasks * 4 >= f->limit &&
+	       (why != MAPS_WHY_TASKS || tgid == f->tgid || !f->limit);
+}
+
 /* Who has so many: they may be of another program than the one that is refused. */
-static void tasks_tell(struct report *r, struct finding *x, const struct held *h)
+static void tasks_tell(
+	struct report *r, struct finding *x, u32 why, const struct failure *f, const struct held *h)
 {
 	struct held_top most = held_most(h, threads);
 	const struct held_children *parent = NULL;
@@ -353,17 +361,19 @@ static void tasks_tell(struct report *r, struct finding *x, const struct held *h
 		if (!parent || c->threads > parent->threads)
 			parent = c;
 	}
-	if (most.bytes > 1)
+	if (makes_up(why, f, most.most ? most.most->last.tgid : 0, most.bytes))
 		finding_line(r, x->evidence, "%s %s has most threads, %llu", all,
 			held_who(r, &most), most.bytes);
-	if (parent && parent->threads > 1)
+	if (parent && makes_up(why, f, parent->tgid, parent->threads))
 		finding_line(r, x->evidence,
-			"%s the children of %s (pid %u) have most threads, %llu in %llu processes%s",
+			"%s the children of %s (pid %u) have most threads, %llu in %llu "
+			"processes%s",
 			all, held_text(r, parent->name), parent->tgid, parent->threads,
 			parent->children,
 			parent->zombies == parent->children ? ", ended and not waited for" : "");
-	finding_line(
-		r, x->try_, "See who has most: `ps -eo user,pid,nlwp,comm --sort=-nlwp | head`");
+	if (!f->where)
+		finding_line(r, x->try_,
+			"See who has most: `ps -eo user,pid,nlwp,comm --sort=-nlwp | head`");
 }
 
 static void tasks_of_machine_change(
@@ -516,7 +526,7 @@ static void advise(struct report *r, struct finding *x, const struct limits *s,
 	x->why = "The limit holds whether memory is free or not: the call fails, and programs "
 		 "often report that as \"out of memory\".";
 	if (f->call == MAPS_FORK)
-		tasks_tell(r, x, &s->held);
+		tasks_tell(r, x, k->why, f, &s->held);
 	if (advise_other(r, x, k->why, f))
 		followed = false;
 	else

@@ -159,7 +159,8 @@ static const char *program_text(struct report *r, const char *comm, u32 tgid)
 
 static const char *task_text(struct report *r, const char *comm, u32 tgid)
 {
-	return report_text(r, "%s (pid %u)", program_text(r, comm, tgid), tgid);
+	return tgid ? report_text(r, "%s (pid %u)", program_text(r, comm, tgid), tgid)
+		    : "a task that was not seen";
 }
 
 static bool is_known(const struct killed *k)

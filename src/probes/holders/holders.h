@@ -128,7 +128,8 @@ RECORD(held_segment, HELD_SEGMENT_FIELDS);
 	F(R, u64, in_flight, COUNT,                                                                \
 		"descriptors in messages at its UNIX sockets that wait to be received")            \
 	F(R, u64, twice_bytes, BYTES,                                                              \
-		"of UNIX sockets, in both unread_bytes and unsent_bytes where it has both ends")
+		"of UNIX sockets, in both unread_bytes and unsent_bytes where it has both ends")   \
+	F(R, u64, files_max, COUNT, "its RLIMIT_NOFILE, where it has many open; 0: not known")
 RECORD(held_process, HELD_PROCESS_FIELDS);
 
 /* BPF maps that no process has open: pinned, or kept by attached programs. */
@@ -156,12 +157,12 @@ RECORD(held_maps, HELD_MAPS_FIELDS);
 RECORD(held_disk, HELD_DISK_FIELDS);
 
 /* A ring buffer of the kernel's tracing. */
-#define HELD_TRACE_FIELDS(F, R)                                                                  \
+#define HELD_TRACE_FIELDS(F, R)                                                                    \
 	F(R, u32, instance, STRING, "the instance of tracefs it is of; 0: that of tracefs itself") \
-	F(R, u32, directory, STRING, "where its files are; 0: tracefs is not mounted")           \
-	F(R, u64, bytes, BYTES, "memory that it takes, on all CPUs")                             \
-	F(R, u64, cpu_bytes, BYTES, "of it on each CPU; 0: they differ")                         \
-	F(R, u32, on, NONE, "1: events are written to it")                                       \
+	F(R, u32, directory, STRING, "where its files are; 0: tracefs is not mounted")             \
+	F(R, u64, bytes, BYTES, "memory that it takes, on all CPUs")                               \
+	F(R, u64, cpu_bytes, BYTES, "of it on each CPU; 0: they differ")                           \
+	F(R, u32, on, NONE, "1: events are written to it")                                         \
 	F(R, u32, reserved, HIDDEN, "")
 RECORD(held_trace, HELD_TRACE_FIELDS);
 

@@ -19,6 +19,7 @@
 #define MIB (1024 * KIB)
 #define LIST_MAX 32768
 #define CHILDREN_LEAST 100
+#define FILES_LIMIT 512                   /* from here on its limit on open files is read */
 #define CHILDREN_TABLES (32 * MIB)        /* page tables: fewer children are sent, too */
 #define SPACE_GROWN (512 * KIB)           /* since the first look: its mappings are counted */
 #define LOOK_MAPS_NS (15 * NSEC_PER_MSEC) /* CPU time for that, of all */
@@ -243,6 +244,15 @@ static u64 memlock_of(u32 pid, const struct proc_status *st)
 	return soft;
 }
 
+static u64 files_max_of(u32 pid, const struct held_process *r)
+{
+	u64 soft, hard;
+
+	if (r->files < FILES_LIMIT || proc_limit_read((int)pid, "Max open files", &soft, &hard))
+		return 0;
+	return soft;
+}
+
 static void status_take(struct holders *s, u32 pid, struct held_process *r)
 {
 	struct proc_status st;
@@ -256,6 +266,7 @@ static void status_take(struct holders *s, u32 pid, struct held_process *r)
 	r->page_table_bytes = st.vm_pte_bytes;
 	r->locked_bytes = st.vm_lck_bytes;
 	r->memlock_bytes = memlock_of(pid, &st);
+	r->files_max = files_max_of(pid, r);
 	r->pinned_bytes = st.vm_pin_bytes;
 	r->rss_bytes = st.vm_rss_bytes;
 	r->shmem_bytes = st.rss_shmem_bytes;

@@ -70,8 +70,8 @@ static void test_tmpfs(void **unused)
 				.shmem_bytes = 310 * MIB, .anon_bytes = 30 * MIB);
 			f = only(&b);
 			assert_int_equal(f->level, most && !opener ? LEVEL_RISK : LEVEL_NOTE);
-			assert_int_equal(!!strstr(f->title, "78 % of the limit of cgroup /billing"),
-				most);
+			assert_int_equal(
+				!!strstr(f->title, "78 % of the limit of cgroup /billing"), most);
 			end(&b);
 		}
 	}
@@ -110,7 +110,8 @@ static void test_gone_by_the_end(void **unused)
 		begin(&b, &rule_hidden_memory, 1);
 		string(&b, 1, "/dev/zram0");
 		PUT(&b, struct held_trace, REC_HELD_TRACE, .bytes = 900 * MIB);
-		PUT(&b, struct held_segment, REC_HELD_SEGMENT, .id = 5, .resident_bytes = 900 * MIB);
+		PUT(&b, struct held_segment, REC_HELD_SEGMENT, .id = 5,
+			.resident_bytes = 900 * MIB);
 		PUT(&b, struct held_disk, REC_HELD_DISK, .device = 1, .memory_bytes = 900 * MIB);
 		PUT(&b, struct held_queues, REC_HELD_QUEUES, .queues = 1, .bytes = 900 * MIB);
 		PUT_AT(&b, (1 + seconds) * NSEC_PER_SEC, struct held_totals, REC_HELD_TOTALS,
@@ -243,13 +244,15 @@ static void test_trace_buffers(void **unused)
 	begin(&b, &rule_hidden_memory, 1);
 	string(&b, 1, "soak $(x)");
 	string(&b, 2, "/sys/kernel/tracing/instances/soak $(x)");
-	PUT(&b, struct held_trace, REC_HELD_TRACE, .instance = 1, .directory = 2, .bytes = 900 * MIB,
-		.cpu_bytes = 450 * MIB, .on = 1);
+	PUT(&b, struct held_trace, REC_HELD_TRACE, .instance = 1, .directory = 2,
+		.bytes = 900 * MIB, .cpu_bytes = 450 * MIB, .on = 1);
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_RISK);
-	assert_non_null(strstr(f->title, "The buffer of the tracing instance soak $(x) holds 900 MiB"));
+	assert_non_null(
+		strstr(f->title, "The buffer of the tracing instance soak $(x) holds 900 MiB"));
 	assert_true(says(f->try_, "rmdir '/sys/kernel/tracing/instances/soak $(x)'"));
-	assert_true(says(f->undo, "echo 460800 > '/sys/kernel/tracing/instances/soak $(x)'/buffer_size_kb"));
+	assert_true(says(
+		f->undo, "echo 460800 > '/sys/kernel/tracing/instances/soak $(x)'/buffer_size_kb"));
 	assert_false(says(f->try_, "mount -t tracefs"));
 	end(&b);
 
@@ -303,7 +306,7 @@ static void test_kernel_memory(void **unused)
 		const struct finding *f;
 		struct bench b;
 
-		begin(&b, &rule_kernel_memory, 1);
+		begin(&b, cases[i].p.files ? &rule_open_files : &rule_kernel_memory, 1);
 		string(&b, 1, "server");
 		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1, .files = 300,
 			.unread_bytes = 3 * MIB, .sockets = 9, .threads = 80);
@@ -678,7 +681,7 @@ static void test_programs(void **unused)
 	struct bench b;
 
 	(void)unused;
-	begin(&b, &rule_kernel_memory, 1);
+	begin(&b, &rule_open_files, 1);
 	string(&b, 1, "python3 ws.py");
 	string(&b, 2, "other");
 	for (u32 i = 0; i < 12; i++)
@@ -691,12 +694,59 @@ static void test_programs(void **unused)
 	assert_non_null(
 		strstr(f->title, "python3 ws.py (12 processes, pid 31 has most) has 204 k"));
 	end(&b);
-	begin(&b, &rule_kernel_memory, 1);
+	begin(&b, &rule_open_files, 1);
 	string(&b, 1, "server");
 	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1, .files = 30000);
 	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 7, .name = 1, .files = 300);
 	assert_non_null(strstr(only(&b)->title, "server (pid 8) has 30.0 k files"));
 	end(&b);
+}
+
+/* Of a process at two looks, ten seconds apart. */
+static void files_put(struct bench *b, u64 first, u64 last, u64 most)
+{
+	struct held_process p = {.tgid = 9, .name = 1, .start_ns = 5, .files = first};
+
+	p.h = (struct rec){sizeof(p), REC_HELD_PROCESS, 0, NSEC_PER_SEC};
+	put(b, &p);
+	p.h.time_ns = 11 * NSEC_PER_SEC;
+	p.files = last;
+	p.files_max = most;
+	put(b, &p);
+}
+
+/* Few open files, but as fast as they come its limit is near: told before the calls fail. */
+static void test_files_soon(void **unused)
+{
+	static const struct {
+		u64 first, last, most;
+		const char *says; /* NULL: nothing */
+	} cases[] = {
+		{1500, 3000, 20000, "limit of 20000 is reached in 113 s"},
+		{1500, 3000, 200000, NULL},                       /* in more than ten minutes */
+		{2800, 3000, 4096, NULL},                         /* few more */
+		{100, 900, 1024, NULL},                           /* it may be starting */
+		{3000, 1500, 20000, NULL}, {1500, 3000, 0, NULL}, /* the limit is not known */
+		{9000, 12000, 20000, "limit of 20000"}, /* one finding, the nearer trouble */
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct bench b;
+
+		begin(&b, &rule_open_files, 1);
+		string(&b, 1, "server");
+		files_put(&b, cases[i].first, cases[i].last, cases[i].most);
+		if (cases[i].says) {
+			const struct finding *f = only(&b);
+
+			assert_non_null(strstr(f->title, cases[i].says));
+			assert_int_equal(f->level, LEVEL_RISK);
+		} else {
+			assert_int_equal(conclude(&b), 0);
+		}
+		end(&b);
+	}
 }
 
 /* Threads that are ever more, before they are many; another memwhy's maps end with its look. */
@@ -851,17 +901,17 @@ static void test_unseen_growth(void **unused)
 		for (u64 i = 0; i < 2; i++) {
 			u64 ns = i ? LOOK_NS : NSEC_PER_SEC;
 
-			PUT_AT(&b, ns, struct held_process, REC_HELD_PROCESS, .tgid = 9,
-				.name = 3, .shmem_bytes = 90 * MIB, .start_ns = 2,
-				.in_flight = k == BOTH || k == FEW ? 5 + i * (k == FEW ? 1 : 145)
-								   : 0);
-			PUT_AT(&b, ns, struct held_process, REC_HELD_PROCESS, .tgid = 8,
-				.name = 4, .start_ns = 1, .written_ns = i * 9 * NSEC_PER_SEC,
+			PUT_AT(&b, ns, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 3,
+				.shmem_bytes = 90 * MIB, .start_ns = 2,
+				.in_flight =
+					k == BOTH || k == FEW ? 5 + i * (k == FEW ? 1 : 145) : 0);
+			PUT_AT(&b, ns, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 4,
+				.start_ns = 1, .written_ns = i * 9 * NSEC_PER_SEC,
 				.written_bytes = k <= WRITTEN ? i * 180 * MIB : 0);
 		}
 		if (k == BORN)
-			PUT_AT(&b, LOOK_NS, struct held_process, REC_HELD_PROCESS,
-				.tgid = 10, .start_ns = 5, .memfd_bytes = 190 * MIB);
+			PUT_AT(&b, LOOK_NS, struct held_process, REC_HELD_PROCESS, .tgid = 10,
+				.start_ns = 5, .memfd_bytes = 190 * MIB);
 		looked(&b, LOOK_NS, k == CUT, k == REFUSED);
 		if (k == SCOPED)
 			PUT(&b, struct rec_session, REC_SESSION, .command = "check",
@@ -881,8 +931,7 @@ static void test_unseen_growth(void **unused)
 			k == BOTH);
 		assert_int_equal(
 			!!strstr(f->title, "mapped, most likely of client (pid 8)"), k == WRITTEN);
-		assert_int_equal(
-			says(f->evidence, "150 descriptors (5 at first) wait in messages"),
+		assert_int_equal(says(f->evidence, "150 descriptors (5 at first) wait in messages"),
 			k == BOTH);
 		assert_int_equal(says(f->try_, "scm_fds /proc/9/fdinfo"), k == BOTH);
 		assert_int_equal(says(f->try_, "--for 10s -p 8`"), k <= WRITTEN);
@@ -927,8 +976,9 @@ static void test_shared_growth_in_noise(void **unused)
 			put(&b, &m);
 		}
 		for (u64 i = 0; i < 2; i++)
-			PUT_AT(&b, i ? LOOK_NS : NSEC_PER_SEC, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
-				.start_ns = 1, .shmem_bytes = (what < 2 ? 50 + 190 * i : 50) * MIB,
+			PUT_AT(&b, i ? LOOK_NS : NSEC_PER_SEC, struct held_process,
+				REC_HELD_PROCESS, .tgid = 9, .name = 1, .start_ns = 1,
+				.shmem_bytes = (what < 2 ? 50 + 190 * i : 50) * MIB,
 				.in_flight = what == 2 ? 30 + 100 * i : 0);
 		looked(&b, LOOK_NS, 0, 0);
 		if (what % 2) {
@@ -1112,6 +1162,7 @@ int main(void)
 		cmocka_unit_test(test_drop_caches),
 		cmocka_unit_test(test_daemon_kill),
 		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_files_soon),
 		cmocka_unit_test(test_more_threads),
 		cmocka_unit_test(test_reader),
 		cmocka_unit_test(test_maps_of_nobody),
