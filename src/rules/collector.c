@@ -92,8 +92,7 @@ static void tell(struct report *r, u32 tgid, const struct heap *h, int level)
 	x->cost_ns = spent;
 	x->title = report_text(r,
 		"%s spends %.0f %% of its CPU time on collecting garbage: its heap%s is too small "
-		"for "
-		"what it keeps and allocates",
+		"for what it keeps and allocates",
 		report_process(r, tgid),
 		100.0 * (double)spent / (double)MAX(h->last.cpu_ns - h->first.cpu_ns, spent),
 		h->limit_bytes ? report_text(r, " of %s", fmt_bytes(a, h->limit_bytes)) : "");

@@ -216,15 +216,13 @@ static bool read_first(const struct rule_sums *s, const struct program *g)
 
 static void read_first_tell(struct report *r, struct finding *f)
 {
-	f->why =
-		"The first read of fresh memory maps a page of zeroes that all share, and that of "
-		"a "
-		"private mapping the file's page; the first write is a second fault, which takes a "
-		"page and copies.";
+	f->why = "The first read of fresh memory maps a page of zeroes that all share, and that of "
+		 "a private mapping the file's page; the first write is a second fault, which "
+		 "takes a page and copies.";
 	finding_line(r, f->try_,
 		"Have it write to fresh memory before it reads it, or know what it has not "
-		"written; "
-		"MADV_POPULATE_WRITE takes the pages of a range in one call (Linux 5.14).");
+		"written; MADV_POPULATE_WRITE takes the pages of a range in one call (Linux "
+		"5.14).");
 }
 
 static void fork_tell(struct report *r, struct finding *f)
@@ -257,8 +255,7 @@ static void tell(struct report *r, const struct rule_sums *s, const struct progr
 	f->tgid = g->tgid;
 	f->title = report_text(r,
 		first ? "%s writes to %.0f pages a second that it had only read before (copies of "
-			"the "
-			"zero page or of a file's): %s"
+			"the zero page or of a file's): %s"
 		      : "%s copies %.0f pages a second after fork (copy-on-write): %s",
 		who_of(r, g), (double)g->storm.pages / report_seconds(r),
 		report_share_text(r, cost_ns(g)));

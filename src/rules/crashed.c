@@ -149,8 +149,7 @@ static void heap_tell(struct report *r, struct finding *x, const struct crash *c
 		c->limit_bytes * 2 >> 20, c->limit_bytes * 2 >> 20);
 	finding_line(r, x->try_,
 		"Else find what it keeps: `node --heapsnapshot-near-heap-limit=1` writes what is "
-		"in "
-		"the heap before it ends (Java: -XX:+HeapDumpOnOutOfMemoryError).");
+		"in the heap before it ends (Java: -XX:+HeapDumpOnOutOfMemoryError).");
 }
 
 static void stack_tell(struct report *r, struct finding *x, const struct crash *c, bool main)
@@ -163,23 +162,19 @@ static void stack_tell(struct report *r, struct finding *x, const struct crash *
 	finding_line(r, x->evidence, "it touched what lies at the end of its stack pointer, %s",
 		main ? "below all that its stack may have" : "past its thread's stack");
 	x->why = "A stack grows up to a limit, whatever memory is free: calls that nest too deep, "
-		 "or "
-		 "large arrays on it, end the process.";
+		 "or large arrays on it, end the process.";
 	finding_line(r, x->try_,
 		"See where it was: `coredumpctl gdb`, or gdb with its core: `bt -20` shows the "
-		"calls "
-		"that nest.");
+		"calls that nest.");
 	if (main)
 		finding_line(r, x->try_,
 			"If it needs that much, where it is started: `ulimit -s %llu`, or "
-			"LimitSTACK= "
-			"of its unit.",
+			"LimitSTACK= of its unit.",
 			c->limit_bytes * 2 >> 10);
 	else
 		finding_line(r, x->try_,
 			"If it needs that much: pthread_attr_setstacksize() where the thread is "
-			"made "
-			"(Java: -Xss).");
+			"made (Java: -Xss).");
 }
 
 static void files_tell(struct report *r, struct finding *x, const struct held_files *full)
@@ -212,8 +207,7 @@ static void pool_tell(struct report *r, struct finding *x, const struct facts *f
 	x->why =
 		"Huge pages that were not reserved when they were mapped (MAP_NORESERVE, or a pool "
 		"of another node) are taken at the first touch, and end the process where there "
-		"are "
-		"none.";
+		"are none.";
 	finding_line(r, x->try_, "`sysctl -w vm.nr_hugepages=%llu`", now * 2);
 	finding_line(r, x->undo, "`sysctl -w vm.nr_hugepages=%llu`", now);
 }

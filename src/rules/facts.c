@@ -116,8 +116,8 @@ u64 facts_cgroup_full_of(const struct facts *f, enum cgroup_filler filler, u64 b
 		struct cgroup_usage cg = facts_cgroup_fullest(f, i);
 		u64 own = filler == BY_SHMEM ? cg.shmem_bytes : cg.anon_bytes;
 
-		if ((is_full(&cg) || takes_most(&cg, filler)) && cgroup_filler(&cg) == filler && own >= bytes - bytes / NEARLY &&
-			own <= bytes + bytes / NEARLY)
+		if ((is_full(&cg) || takes_most(&cg, filler)) && cgroup_filler(&cg) == filler &&
+			own >= bytes - bytes / NEARLY && own <= bytes + bytes / NEARLY)
 			return cg.cgroup;
 	}
 	return 0;

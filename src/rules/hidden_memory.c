@@ -240,8 +240,8 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 			 : "");
 	tmpfs_growth(r, x, h, f, rate);
 	x->why = "A file in tmpfs is shared memory: it counts as used, belongs to no process, "
-		 "cannot "
-		 "be dropped as cache, and stays until it is removed; without swap it cannot leave "
+		 "cannot be dropped as cache, and stays until it is removed; without swap it "
+		 "cannot leave "
 		 "memory. The group of the process that wrote a page is charged for it.";
 	tmpfs_try(r, x, f, dir);
 }
@@ -334,8 +334,7 @@ static void tell_segments(struct report *r, const struct held *h)
 	segments_evidence(r, x, h);
 	x->why = "A System V segment lives until it is removed, not until its users end: a program "
 		 "that was killed, or forgot shmctl(IPC_RMID), leaves it behind. Its pages are in "
-		 "no "
-		 "process's memory.";
+		 "no process's memory.";
 	segments_try(r, x, h, o.n);
 	finding_line(r, x->undo, "What was in it does not come back.");
 	finding_line(r, x->verify, "`ipcs -m`");
@@ -378,8 +377,7 @@ static void tell_memfd(struct report *r, const struct held *h)
 	held_tell_growth(r, x, &t);
 	held_tell_left(r, x, &h->facts, &g);
 	x->why = "Such a file holds its pages as long as somebody has it open or mapped. What is "
-		 "not "
-		 "mapped is in nobody's resident memory, so top and ps do not show it.";
+		 "not mapped is in nobody's resident memory, so top and ps do not show it.";
 	finding_line(r, x->try_, "See them, and close or shrink (ftruncate) those not in use:");
 	finding_line(r, x->try_, "`ls -l /proc/%u/fd`", p->tgid);
 	finding_line(r, x->try_,

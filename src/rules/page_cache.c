@@ -515,8 +515,7 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 			"processes of one program are taken together: they come and go");
 	f->title = report_text(r,
 		"%s %s %s a second past the others and pushes the working set of %s out of the "
-		"page cache: "
-		"%.0f pages a second are read back (refaults)",
+		"page cache: %.0f pages a second are read back (refaults)",
 		report_process(r, c->evictor_tgid), verb(&c->evictor),
 		fmt_bytes(a, (u64)(pages_second(s, c->evictor.read) *
 				     (double)r->stream->host.page_bytes)),
@@ -531,8 +530,7 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 	tell_place(r, f, s, c->group);
 	f->why = "What is read or written goes to the page cache and replaces older pages, even if "
 		 "it is never read again. Pages that another process needs all the time must then "
-		 "be "
-		 "read from disk again.";
+		 "be read from disk again.";
 	finding_line(r, f->try_,
 		"Have %s leave the cache alone: %s, or run it in a group of its own with a small "
 		"memory limit (systemd-run --scope -p MemoryMax=64M before its command).",

@@ -170,13 +170,11 @@ static void evidence(
 	if (b->pushed < b->all / 4)
 		finding_line(r, f->evidence,
 			"hardly any goes out meanwhile: it was pushed out before this look, and "
-			"comes "
-			"back once");
+			"comes back once");
 	else
 		finding_line(r, f->evidence,
 			"%.0f %% of them were refaults: needed again soon after they had been "
-			"pushed "
-			"out",
+			"pushed out",
 			100.0 * (double)MIN(b->refaults, b->all) / (double)b->all);
 	finding_line(r, f->evidence, "%llu major faults on anonymous or shared memory, mean %s",
 		b->waits, fmt_ns(buf, b->ns / MAX(b->waits, 1ULL)));

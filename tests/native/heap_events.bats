@@ -181,7 +181,7 @@ part() { # OPTIONS FIELD...
 	}
 	refuses 'needs --record' --events -- echo ran
 	refuses '--sample' --events --record r.mw --sample 4K -- echo ran
-	refuses 'of a command' --events --record r.mw -p $$
+	refuses 'works with -- CMD only' --events --record r.mw -p $$
 	refuses 'need --input' --from 1s -- echo ran
 	refuses 'not before' --from 2s --to 1s --input r.mw
 	refuses 'no --interval' --to 1s -i 1s --input r.mw

@@ -202,7 +202,7 @@ noted() { # PATTERN
 	[[ $output == *"--faults works with -- CMD only"* ]]
 	run "$MEMWHY" heap --faults --sample 512K -- true
 	[ "$status" -eq 2 ]
-	[[ $output == *"does not go with --sample"* ]]
+	[[ $output == *"cannot be combined with --sample"* ]]
 	run "$MEMWHY" heap --faults -- "$WORKLOADS/heap_work_static" each
 	[ "$status" -eq 3 ]
 	[[ $output == *"--faults needs the preload library"* ]]

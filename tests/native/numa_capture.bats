@@ -140,7 +140,7 @@ balancing() {
 	memwhy_start numa --source hint --balancing
 	"$MEMWHY" numa --source hint --balancing --for 200ms -o json --out second.json
 	[ "$(balancing)" = 1 ]
-	jq -e '.notes | tostring | contains("it was 0, and is put back")' second.json
+	jq -e '.notes | tostring | contains("it was 0 and will be restored")' second.json
 	# The first ends before the second.
 	"$MEMWHY" numa --source hint --balancing --for 60s >/dev/null 2>second.err 3>&- &
 	second=$!

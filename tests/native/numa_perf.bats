@@ -57,7 +57,7 @@ flow() { # FILE: address and function of each sample
 		awk '{ v = $1; op = 0; c = index("0123456789abcdef", substr(v, length(v), 1)) - 1
 			if (int(c / 2) % 2 || int(c / 4) % 2) n++ } END { print n }')
 	[ "$(wc -l <ours)" -eq "$want" ]
-	"$MEMWHY" numa --input f -o json | grep -q 'no load or store'
+	"$MEMWHY" numa --input f -o json | grep -q 'neither loads nor stores'
 }
 
 @test "a file that is cut: what is there is shown, with status 4" {

@@ -348,7 +348,9 @@ static void test_data(void **unused)
 	assert_int_equal(process_heap_read(&o, &maps, &heap), 0);
 	assert_false(heap.found);
 	assert_int_equal(managed_read(&o, &maps, &r.got), 0);
-	assert_int_equal(o.left, PLENTY);
+	assert_int_equal(r.got.list.n, 0);
+	/* all that is read is where a segment of mimalloc would begin, which has no file */
+	assert_true(PLENTY - o.left <= 4 * PAGE);
 	maps_free(&maps);
 	room_end(&r);
 }
