@@ -42,7 +42,7 @@ attached() {
 	# what the bursts stand for is about what the kernel counted
 	"$MEMWHY" pages --input log -o json --out pages.json
 	jq -r '.notes[]' pages.json | tee notes
-	grep -q 'pages were counted in [0-9]* bursts, .* in all' notes
+	grep -q 'pages were counted in [0-9]* bursts, .* in total' notes
 	rate=$(jq '[.rows[] | select(.table == "allocations" and .count > 0) |
 		.pages * .per_second / .count] | add | floor' pages.json)
 	echo "rate $rate, the kernel's: $(((after - before) / seconds))"
