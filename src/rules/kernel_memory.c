@@ -205,8 +205,7 @@ static void tell_sockets(struct report *r, const struct held *h)
 	struct held_growth g = held_growth_of(h, t);
 	double tcp_left = tcp_left_s(h, t, &g);
 	struct finding *x = begin(r,
-		MAX(t == &in ? held_level_unread(r, t->bytes, &g)
-			     : held_level_growing(r, t->bytes, &g),
+		MAX(MAX(held_level_unread(r, in.bytes, &g), held_level_growing(r, t->bytes, &g)),
 			tcp_left < HELD_SOON_S ? (int)LEVEL_RISK : -1),
 		"socket-buffers", t->bytes);
 	u64 bytes = t->bytes;
@@ -394,8 +393,9 @@ static void tell_bpf_orphans(struct report *r, const struct held *h)
 		name[0] ? name : report_text(r, "id %llu", m->id),
 		m->path ? report_text(r, "is pinned at %s", held_text(r, m->path))
 			: "is not pinned where it could be seen");
-	x->confidence = "high: the kernel's own count of each map (memlock), of those that were there "
-			"at both ends of the look";
+	x->confidence =
+		"high: the kernel's own count of each map (memlock), of those that were there "
+		"at both ends of the look";
 	finding_line(r, x->evidence, "the largest (id %llu) takes %s; %llu of them are pinned",
 		m->id, fmt_bytes(b, m->id_bytes), m->pinned);
 	finding_line(r, x->evidence, "that is %s", held_share(r, m->bytes));

@@ -1128,9 +1128,13 @@ static void test_unread(void **unused)
 			struct bench b;
 
 			begin(&b, &rule_kernel_memory, 1);
+			PUT(&b, struct rec_host, REC_HOST, .cpus = 2, .nodes = 1,
+				.page_bytes = 4096, .memory_bytes = 24576 * MIB);
 			string(&b, 1, "worker");
 			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
 				.unread_bytes = pipes ? 0 : mib * MIB,
+				/* of two ends of a host, with what the kernel needs for it */
+				.unsent_bytes = pipes ? 0 : (mib + 10) * MIB,
 				.pipe_bytes = pipes ? mib * MIB : 0, .pipes = 100, .sockets = 100,
 				.pipes_measured = 100, .sockets_measured = 100);
 			assert_int_equal(only(&b)->level, mib == 300 ? LEVEL_RISK : LEVEL_NOTE);
