@@ -170,11 +170,11 @@ int page_goes(struct bpf_raw_tracepoint_args *ctx)
 
 static const struct cache_file_value no_file;
 
-/* As below. Where there is no room its file is not told. */
-__noinline int count_file(u64 of, u32 evictor)
+/* A function of its own, as count_page below. Not 0: there was no room for its file. */
+__noinline int count_file(u64 of, u64 file, u32 evictor)
 {
 	struct cache_file_key key = {
-		.tgid = bpf_get_current_pid_tgid() >> 32, .evictor = evictor, .file = file_of(of)};
+		.tgid = bpf_get_current_pid_tgid() >> 32, .evictor = evictor, .file = file};
 	struct cache_file_value *v = bpf_map_lookup_elem(&files, &key);
 	struct address_space *mapping = (void *)folio_mapping(of);
 	struct dentry___walk *d;
@@ -183,7 +183,7 @@ __noinline int count_file(u64 of, u32 evictor)
 		table_key_made();
 	v = v ?: bpf_map_lookup_elem(&files, &key);
 	if (!v)
-		return 0;
+		return 1;
 	if (v->count++)
 		return 0;
 	d = inode_dentry((u64)BPF_CORE_READ(mapping, host));
@@ -226,7 +226,7 @@ __noinline int count_page(u64 of, u64 mapping, u64 index)
 	if (!ns)
 		return 0;
 	agg_time(v, ns);
-	count_file(of, key.evictor);
+	v->sum[CACHE_FILE_LOST] += !!count_file(of, mapping, key.evictor);
 	return 0;
 }
 

@@ -82,6 +82,7 @@ static int added(
 	r.call = k->call;
 	r.count = v->count;
 	r.total_ns = v->total_ns;
+	r.file_lost = v->sum[CACHE_FILE_LOST];
 	return capture_emit(c, &r.h);
 }
 

@@ -30,6 +30,8 @@ struct cache_key {
 	u16 call;    /* of refaults: enum cache_call of the evictor; 0: none of these */
 };
 
+#define CACHE_FILE_LOST 0 /* of the table's sums: refaults for whose file there was no room */
+
 /* Whose pages of which file came back, and who had pushed them out. */
 struct cache_file_key {
 	u32 tgid, evictor; /* as above */
@@ -58,7 +60,10 @@ struct cache_file_value {
 	F(R, u64, count, COUNT, "pages that were looked at, one in 64")                     \
 	F(R, u64, total_ns, NS, "of refaults: time from pushed out to read back, sum")      \
 	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                  \
-	F(R, char[COMM_LEN], comm, NONE, "thread name")
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                     \
+	F(R, u64, file_lost, COUNT,                                                         \
+		"of refaults: those of which no cache_file tells the file, as the table "   \
+		"was full")
 RECORD(cache_agg, CACHE_AGG_FIELDS);
 
 /* On disk: of which file the refaults since the last such record were. */

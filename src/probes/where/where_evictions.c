@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "analysis/cells.h"
+#include "base/units.h"
 
 #define READERS_MOST (1U << 16)
 #define FILES_MOST (1U << 16)
@@ -19,7 +20,7 @@ struct pair {
 
 struct file {
 	u32 victim, evictor;
-	u64 name; /* a string of the stream's; 0: none */
+	u32 name; /* a string of the stream's; 0: none */
 };
 
 struct lost {
@@ -46,6 +47,7 @@ void where_evictions_reset(struct where_evictions *e)
 	groups_clear(&e->pairs);
 	groups_clear(&e->files);
 	e->on_ns = e->covered_ns = 0;
+	e->pair_lost = e->file_lost = 0;
 	e->seen = false;
 }
 
@@ -56,8 +58,10 @@ static int agg_feed(struct where_evictions *e, const struct cache_agg *r)
 	struct lost *l;
 
 	e->seen = true;
-	if (e->readers.n >= READERS_MOST && !groups_find(&e->readers, &r->tgid))
+	if (e->readers.n >= READERS_MOST && !groups_find(&e->readers, &r->tgid)) {
+		e->pair_lost += r->flags & CACHE_REFAULT ? r->count : 0;
 		return 0;
+	}
 	p = groups_get(&e->readers, &r->tgid);
 	if (!p)
 		return -ENOMEM;
@@ -70,6 +74,7 @@ static int agg_feed(struct where_evictions *e, const struct cache_agg *r)
 		return -ENOMEM;
 	l->count += r->count;
 	l->total_ns += r->total_ns;
+	e->file_lost += r->file_lost;
 	return 0;
 }
 
@@ -78,8 +83,10 @@ static int file_feed(struct where_evictions *e, const struct cache_file *r)
 	struct file key = {r->tgid, r->evictor, r->name};
 	struct lost *l;
 
-	if (e->files.n >= FILES_MOST && !groups_find(&e->files, &key))
+	if (e->files.n >= FILES_MOST && !groups_find(&e->files, &key)) {
+		e->file_lost += r->count;
 		return 0;
+	}
 	l = groups_get(&e->files, &key);
 	if (!l)
 		return -ENOMEM;
@@ -189,7 +196,7 @@ static const struct cell_column columns[] = {
 
 static CELL_GET(file_cell)
 {
-	u32 name = (u32)FILE_OF(row)->name;
+	u32 name = FILE_OF(row)->name;
 
 	return cell_text(name ? stream_string(r->stream, name) : NULL);
 }
@@ -228,6 +235,23 @@ const struct view_table where_evictions_tables[] = {
 	{},
 };
 
+/* What found no room is missing from a table, and is told. */
+static void lost_tell(const struct where_evictions *e, struct report *r)
+{
+	char buf[UNIT_BUF];
+
+	if (e->pair_lost)
+		report_note(r,
+			"Both tables of evictions leave out %s that was read back: memwhy keeps "
+			"apart %u processes, and there were more",
+			fmt_bytes(buf, bytes_of(e, r, e->pair_lost)), READERS_MOST);
+	if (e->file_lost)
+		report_note(r,
+			"evicted_files leaves out %s that was read back, as there were more files "
+			"than it has room for; evictions includes it",
+			fmt_bytes(buf, bytes_of(e, r, e->file_lost)));
+}
+
 int where_evictions_report(const struct where_evictions *e, struct report *r)
 {
 	static const struct cell_table table = {
@@ -238,5 +262,6 @@ int where_evictions_report(const struct where_evictions *e, struct report *r)
 		"read_back_bytes", "Nothing that was pushed out was read back.", file_columns)};
 	int rc = cells_report(r, &table, &e->pairs, e);
 
+	lost_tell(e, r);
 	return rc ? rc : cells_report(r, &files, &e->files, e);
 }

@@ -10,6 +10,8 @@ struct where_evictions {
 	struct groups readers; /* tgid -> struct reader */
 	struct groups pairs;   /* struct pair -> struct lost */
 	struct groups files;   /* struct file -> struct lost */
+	u64 pair_lost;         /* refaults that are not in pairs: too many processes */
+	u64 file_lost;         /* refaults that are in pairs, and not in files */
 	u64 on_ns, covered_ns; /* 0: all the time */
 	bool seen;             /* any page came in */
 };

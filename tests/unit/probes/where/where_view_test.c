@@ -494,12 +494,14 @@ static void test_evictions(void **unused)
 	view_feed(&f, &REC(struct cache_agg, REC_CACHE_AGG, .tgid = 7, .count = 10, .evictor = 9,
 			      .flags = CACHE_REFAULT, .total_ns = 500));
 	view_feed(&f, &REC(struct cache_agg, REC_CACHE_AGG, .tgid = 7, .count = 5, .evictor = 9,
-			      .flags = CACHE_REFAULT | CACHE_BY_KSWAPD));
+			      .flags = CACHE_REFAULT | CACHE_BY_KSWAPD, .file_lost = 3));
 	view_feed(&f, &REC(struct cache_file, REC_CACHE_FILE, .tgid = 7, .evictor = 9, .count = 4));
 	view_feed(&f, &REC(struct cache_file, REC_CACHE_FILE, .tgid = 7, .evictor = 9, .count = 3));
 	view_feed(&f, &REC(struct cache_file, REC_CACHE_FILE, .tgid = 7, .count = 2));
 	view_feed(&f, &REC(struct cache_sampled, REC_CACHE_SAMPLED, .on_ns = 5, .covered_ns = 10));
 	view_report(&f);
+	assert_int_equal(f.report.notes.n, 1);
+	assert_non_null(strstr(f.report.notes.v[0], "leaves out 1.50 MiB"));
 	t = view_table_of(&f, "evicted_files");
 	assert_int_equal(t->n_rows, 2);
 	assert_int_equal(cell_number(t, 0, "pid"), 7);
