@@ -309,7 +309,8 @@ static void bloat_test(struct report *r, const struct thp_test *t, struct thp_sy
 	s->name = "bloat";
 	s->title = report_text(r,
 		n && in_advance == n
-			? "Huge pages of %s are all zero: about %s is set aside in advance, and not "
+			? "Huge pages of %s are all zero: about %s is set aside in advance, and "
+			  "not "
 			  "used so far"
 			: "Huge pages are mostly untouched in %s: about %s of memory wasted",
 		n == 1 ? who : report_text(r, "%llu processes", n), fmt_bytes(text, waste));

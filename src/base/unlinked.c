@@ -1,8 +1,9 @@
 /*
- * What the static libraries bring along and nothing in memwhy uses, an eighth of the program: search
- * in texts, R*-trees and mathematical functions of SQLite; of zstd, the levels above ZSTD_LEVEL and
- * the formats from before 2016, which only a hostile file would be in. The names are defined here,
- * so the linker does not look for them there. What must not be called ends the program.
+ * What the static libraries bring along and nothing in memwhy uses, an eighth of the program:
+ * search in texts, R*-trees and mathematical functions of SQLite; of zstd, the levels above
+ * ZSTD_LEVEL and the formats from before 2016, which only a hostile file would be in. The names are
+ * defined here, so the linker does not look for them there. What must not be called ends the
+ * program.
  */
 #include "base/unlinked.h"
 

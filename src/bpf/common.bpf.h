@@ -161,9 +161,8 @@ static __always_inline bool scope_is_of(const struct scope_self *s, u32 tgid)
 {
 	if (!scope.except)
 		return false;
-	return tgid == scope.except ||
-	       (tgid && (tgid == s->tgid[0] || tgid == s->tgid[1] || tgid == s->tgid[2] ||
-				tgid == s->tgid[3]));
+	return tgid == scope.except || (tgid && (tgid == s->tgid[0] || tgid == s->tgid[1] ||
+							tgid == s->tgid[2] || tgid == s->tgid[3]));
 }
 
 /* Is it memwhy, or a process that works for it? */

@@ -43,8 +43,8 @@ static __noinline long recent_take(void *ctx)
 		return -1;
 	w->busy = 1;
 	bytes = bpf_get_stack(ctx, w->stack.frames, sizeof(w->stack.frames), BPF_F_USER_STACK);
-	/* What is behind the last frame is 0 (__bpf_get_stack() in kernel/bpf/stackmap.c): to hash it
-	 * with the rest is a loop without a branch, which the verifier walks once. */
+	/* What is behind the last frame is 0 (__bpf_get_stack() in kernel/bpf/stackmap.c): to hash
+	 * it with the rest is a loop without a branch, which the verifier walks once. */
 	for (u32 i = 0; i < RECENT_DEPTH; i++)
 		hash = stack_hash(hash, w->stack.frames[i]);
 	w->stack.hash = hash;

@@ -1,8 +1,8 @@
 /*
  * User stacks of programs without frame pointers: a walk by call-frame tables in maps, which
- * capture/unwind/unwind.h fills. A frame is a function of its own that the verifier looks at once (its
- * state is in a map, since kernels to 5.11 hand no pointers to such functions), so that the number
- * of frames costs nothing there. No helper that is younger than 5.8.
+ * capture/unwind/unwind.h fills. A frame is a function of its own that the verifier looks at once
+ * (its state is in a map, since kernels to 5.11 hand no pointers to such functions), so that the
+ * number of frames costs nothing there. No helper that is younger than 5.8.
  *
  * Until the tables of a process are ready, what it has mapped is looked up in the kernel where that
  * can be had, and for files that have none yet its frame pointers are followed. Those of libc are
@@ -335,8 +335,8 @@ static __noinline u32 unwind_keep_copy(struct unwind_walk *w, u64 identity)
 		n = copy->n;
 		barrier_var(n);
 		if (n <= UNWIND_COPY_BYTES)
-			bpf_ringbuf_output(&unwind_copies, copy,
-				offsetof(struct unwind_copy, bytes) + n, 0);
+			bpf_ringbuf_output(
+				&unwind_copies, copy, offsetof(struct unwind_copy, bytes) + n, 0);
 	}
 	w->stack.hash = hash;
 	return copy->stack;

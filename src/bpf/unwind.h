@@ -1,4 +1,5 @@
-/* What the walk over user stacks in BPF (unwind.bpf.h) and its loader (capture/unwind/unwind.h) agree on.
+/* What the walk over user stacks in BPF (unwind.bpf.h) and its loader (capture/unwind/unwind.h)
+ * agree on.
  */
 #ifndef MEMWHY_BPF_UNWIND_H
 #define MEMWHY_BPF_UNWIND_H
@@ -16,12 +17,13 @@
 #define UNWIND_ASKS_BYTES 16384
 #define UNWIND_KNOWN_MAX 4096 /* files */
 #define UNWIND_COPIES_BYTES (1U << 20)
-/* Of a stack: what 99 of 100 need (docs/measurements.md), and a value per CPU has 32 KiB at most. */
+/* Of a stack: what 99 of 100 need (docs/measurements.md), and a value per CPU has 32 KiB at most.
+ */
 #define UNWIND_COPY_BYTES 24576
 #define UNWIND_COPY_CHUNK 2048
 #define UNWIND_COPY_REST 256 /* where the next chunk is not there */
-#define UNWIND_SEGMENTS 2     /* with code, of one file */
-#define UNWIND_VMAS 64        /* with code, of a process that nobody has looked at */
+#define UNWIND_SEGMENTS 2    /* with code, of one file */
+#define UNWIND_VMAS 64       /* with code, of a process that nobody has looked at */
 
 /* Code of a process, and where its table is (cfi/blocks.h). */
 struct unwind_mapping {
@@ -103,10 +105,10 @@ struct unwind_ask {
  * pointers told, under a key that no other stack has.
  */
 struct unwind_copy {
-	u64 identity; /* of the address space */
-	u32 stack;    /* id */
-	u16 had;      /* frames, by frame pointers */
-	u16 n;        /* bytes of the stack */
+	u64 identity;                /* of the address space */
+	u32 stack;                   /* id */
+	u16 had;                     /* frames, by frame pointers */
+	u16 n;                       /* bytes of the stack */
 	u64 regs[21];                /* struct pt_regs (asm/ptrace.h) */
 	u8 bytes[UNWIND_COPY_BYTES]; /* from the stack pointer on; cut behind n */
 };

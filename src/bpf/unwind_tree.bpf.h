@@ -1,8 +1,8 @@
 /*
- * Where an instruction is mapped, read out of the kernel's tree of mappings without its lock: a tree
- * of red and black nodes to 6.0, a maple tree since. For kernels without an iterator over mappings,
- * and where that cannot have the lock. Whoever changes the tree meanwhile makes it find nothing, or
- * what is no mapping of that instruction, which is looked at. See unwind_vma.bpf.h.
+ * Where an instruction is mapped, read out of the kernel's tree of mappings without its lock: a
+ * tree of red and black nodes to 6.0, a maple tree since. For kernels without an iterator over
+ * mappings, and where that cannot have the lock. Whoever changes the tree meanwhile makes it find
+ * nothing, or what is no mapping of that instruction, which is looked at. See unwind_vma.bpf.h.
  */
 #if defined(USER_WALK) && !defined(MEMWHY_BPF_UNWIND_TREE_BPF_H)
 #define MEMWHY_BPF_UNWIND_TREE_BPF_H

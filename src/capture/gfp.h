@@ -1,7 +1,7 @@
 /*
  * Names of the allocation flags (gfp_t). Their bits change from kernel to kernel, so the names
- * come from the running one where it tells: from the print format of a tracepoint, and from there by way of the
- * stream (REC_ENUM set GFP_SET) to analysis/gfp.h, which shows a mask.
+ * come from the running one where it tells: from the print format of a tracepoint, and from there
+ * by way of the stream (REC_ENUM set GFP_SET) to analysis/gfp.h, which shows a mask.
  */
 #ifndef MEMWHY_CAPTURE_GFP_H
 #define MEMWHY_CAPTURE_GFP_H

@@ -19,7 +19,8 @@ bool kbtf_available(void);
  */
 int kbtf_extract(const struct btf *local, struct btf **ret);
 
-/* Calls fn for each value of this enum. How many, 0: it is not known, or what fn returned below 0. */
+/* Calls fn for each value of this enum. How many, 0: it is not known, or what fn returned below 0.
+ */
 int kbtf_enum(const char *name, int (*fn)(void *arg, u64 value, const char *name), void *arg);
 
 #define KBTF_TRACEPOINT 64 /* longest name of a tracepoint, with its NUL */

@@ -52,8 +52,8 @@ struct table_spec {
 	int slots;
 	u32 slot_key, slot_sums;
 	void *arg;
-	u32 (*tgid)(const void *key); /* NULL: keys are never removed */
-	struct table_batch *batch;    /* outlives it; NULL: keys are read one by one */
+	u32 (*tgid)(const void *key);  /* NULL: keys are never removed */
+	struct table_batch *batch;     /* outlives it; NULL: keys are read one by one */
 	const struct capture *capture; /* asked whether to leave; NULL: a drain reads all keys */
 };
 
@@ -69,7 +69,8 @@ u32 table_key_tgid(const void *key);
 	})
 
 int table_open(const struct table_spec *spec, struct table **ret);
-/* 0, or what `added` returned first, or -errno. What it leaves (capture_leaves) the next one has. */
+/* 0, or what `added` returned first, or -errno. What it leaves (capture_leaves) the next one has.
+ */
 int table_drain(struct table *t);
 /* Keys that the last drain left. */
 u32 table_keys(const struct table *t);

@@ -10,7 +10,7 @@
 struct value_names {
 	const char *category, *tracepoint; /* whose first list of names it is */
 	const char *type, *prefix;         /* the enum: COMPACT_SKIPPED is "skipped" */
-	const char *const *table;          /* by value, up to NULL; or NULL: no table is right for all */
+	const char *const *table; /* by value, up to NULL; or NULL: no table is right for all */
 };
 
 /*

@@ -74,8 +74,7 @@ int cfi_walk(const struct cfi_code *code, const struct cfi_thread *thread, struc
 		stop = walk.n == max ? CFI_STOP_DEPTH : CFI_STEPPED;
 		if (stop)
 			break;
-		*frame = (struct cfi_frame){
-			.ip = regs.ip, .exact = regs.exact, .guessed = guessed};
+		*frame = (struct cfi_frame){.ip = regs.ip, .exact = regs.exact, .guessed = guessed};
 		stop = code->find(code->ctx, cfi_lookup_ip(&regs), &frame->at);
 		if (stop)
 			break;

@@ -26,8 +26,9 @@ enum exit_status {
  */
 #define OPTION_GROUPS(G)                                                                     \
 	G(SCOPE)                                                                             \
-	G(RUN) G(OUTPUT) G(BY) G(CHECK) G(RECORD) G(FILES) G(EACH) G(ATTACH) G(DIFF) G(LIKE) \
-		G(MIN) G(PART) G(OWN) G(PAGE) G(EXPORT) G(SERVE) G(TOP) G(INCIDENTS)
+	G(RUN)                                                                               \
+	G(OUTPUT) G(BY) G(CHECK) G(RECORD) G(FILES) G(EACH) G(ATTACH) G(DIFF) G(LIKE) G(MIN) \
+		G(PART) G(OWN) G(PAGE) G(EXPORT) G(SERVE) G(TOP) G(INCIDENTS)
 #define OPTION_GROUP_NUMBER(name_) NUMBER_##name_,
 #define OPTION_GROUP_BIT(name_) GROUP_##name_ = 1U << NUMBER_##name_,
 

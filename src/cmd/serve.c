@@ -26,8 +26,8 @@ struct serving {
 	const struct command *cmd;
 	const struct options *line; /* as the command line has them */
 	struct options o;           /* with what the file of settings says */
-	/* They own the texts of o: as the service was begun, of the latest reload that it took, and of
-	 * the one that it may take. */
+	/* They own the texts of o: as the service was begun, of the latest reload that it took, and
+	 * of the one that it may take. */
 	struct settings begun, taken, offered;
 };
 

@@ -17,7 +17,6 @@
 #include "base/unlinked.h"
 #include "event/log_format.h"
 
-
 struct log_writer {
 	struct sink sink;
 	int fd;

@@ -147,10 +147,10 @@ struct company {
 	const char *const *some_named; /* of them only these do, NULL-terminated; NULL: none */
 	bool outstanding; /* they follow what is allocated: capture_options.outstanding */
 	bool needs_privilege;
-	bool of_programs; /* who has the preload library tells stacks; else user stacks are asked
-			     for */
+	bool of_programs;   /* who has the preload library tells stacks; else user stacks are asked
+			       for */
 	const char *stacks; /* that it needs, where none were asked for: "kernel"; NULL: none */
-	u64 least_bytes;  /* capture_options.least_bytes */
+	u64 least_bytes;    /* capture_options.least_bytes */
 };
 
 /* A part of a session, for an action: the records of one probe, for so long. */
@@ -211,7 +211,7 @@ struct probe {
 	int (*file_read)(
 		int fd, const char *path, struct sink *sink, struct err *err); /* takes fd */
 	bool borrows; /* it looks at what others have open: CAGE_BORROWS */
-	bool aside; /* not on the screen of `top`: looked at there every four seconds */
+	bool aside;   /* not on the screen of `top`: looked at there every four seconds */
 	bool guarded; /* its command is to report also when memory is gone: record/guard.h */
 	/* Another thing that its command does, where its words say so; NULL: none. */
 	const struct probe_action *action;

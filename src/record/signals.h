@@ -1,6 +1,6 @@
 /*
- * Signals that end a session: blocked while it runs, and read when it is ready for them. Owns what a
- * second one does while the report is being made; the session knows what the first one means.
+ * Signals that end a session: blocked while it runs, and read when it is ready for them. Owns what
+ * a second one does while the report is being made; the session knows what the first one means.
  */
 #ifndef MEMWHY_RECORD_SIGNALS_H
 #define MEMWHY_RECORD_SIGNALS_H
@@ -18,10 +18,11 @@ struct signals {
 };
 
 int signals_open(struct signals *s);
-/* Nothing counts any more: what came until now, as programs were detached, is one signal. A first one
- * only tells how the session ended. hup_is_other: SIGHUP means something else. */
+/* Nothing counts any more: what came until now, as programs were detached, is one signal. A first
+ * one only tells how the session ended. hup_is_other: SIGHUP means something else. */
 void signals_settle(struct signals *s, bool hup_is_other);
-/* While the report is being made: one that comes 300 ms after another, or later, ends it at once. */
+/* While the report is being made: one that comes 300 ms after another, or later, ends it at once.
+ */
 bool signals_end_at_once(struct signals *s, bool hup_is_other);
 /* Where it was to end at once, it does so here. */
 void signals_close(struct signals *s);

@@ -40,10 +40,9 @@ bool fact_interval(struct str *out, const struct stream *s)
 {
 	time_t wall = (time_t)(stream_wall_ns(s) / NSEC_PER_SEC);
 	u64 ns = stream_interval_ns(s);
+	bool look = ns < NSEC_PER_MSEC && wall; /* one look, which lasts no time to speak of */
 	char buf[64];
 	struct tm tm;
-
-	bool look = ns < NSEC_PER_MSEC && wall; /* one look, which lasts no time to speak of */
 
 	if (!ns)
 		return false;

@@ -223,7 +223,7 @@ static int level_of(const struct report *r, const struct cgroup_usage *cg, const
 	int level = share_level(report_share(r, p->stalled_ns), 0.01, 0.05, 0.25);
 
 	if (is_stream(cg, p))
-		return !p->hits ? -1
+		return !p->hits                                        ? -1
 		       : report_share(r, p->stalled_ns) >= STREAM_RISK ? LEVEL_RISK
 								       : LEVEL_NOTE;
 	if (p->refaults_second >= REFAULTS_RISK)

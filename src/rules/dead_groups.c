@@ -205,8 +205,8 @@ static int report(void *v, struct report *r)
 	int level = held_level(r, bytes);
 
 	/* Few, which nobody adds to, go as memory is needed. */
-	if (s->dying.dying < MANY || (level < 0 && !who_find(s).maker &&
-					     s->dying.dying <= s->dying.first_dying))
+	if (s->dying.dying < MANY ||
+		(level < 0 && !who_find(s).maker && s->dying.dying <= s->dying.first_dying))
 		return 0;
 	tell(r, s, bytes, MAX(level, (int)LEVEL_NOTE));
 	return 0;

@@ -158,7 +158,8 @@ static void tell(
 	f->cost_ns = w->ns;
 	f->tgid = w->tgid;
 	f->title = report_text(r,
-		"%s writes faster than device %s takes it%s and is made to sleep (dirty throttling, "
+		"%s writes faster than device %s takes it%s and is made to sleep (dirty "
+		"throttling, "
 		"balance_dirty_pages): %s",
 		report_process(r, w->tgid), device,
 		is_tight(&s->sums.facts)

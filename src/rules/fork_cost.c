@@ -95,14 +95,16 @@ static void tell(struct report *r, u32 tgid, const struct forker *f, int level)
 	finding_line(r, x->evidence, "%llu forks that copied its address space in %.0f s", f->count,
 		report_seconds(r));
 	if (f->page_table_bytes)
-		finding_line(r, x->evidence, "its page tables: %s", fmt_bytes(c, f->page_table_bytes));
+		finding_line(
+			r, x->evidence, "its page tables: %s", fmt_bytes(c, f->page_table_bytes));
 	if (f->stack)
 		finding_stack(r, x, f->stack, 4);
 	x->why = "fork() returns when the child has a copy of all page tables, and each of their "
 		 "pages is counted once more. It grows with the memory that the parent has, also "
 		 "where the child runs another program at once, and its end takes as long again.";
 	finding_line(r, x->try_,
-		"Start programs by posix_spawn() or vfork(), which copy nothing; most runtimes have "
+		"Start programs by posix_spawn() or vfork(), which copy nothing; most runtimes "
+		"have "
 		"a way to (in Python: subprocess with close_fds=False and no preexec_fn).");
 	finding_line(r, x->try_,
 		"Or have a small process, forked before memory is filled, start them on request.");

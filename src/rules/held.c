@@ -362,8 +362,7 @@ const char *held_share_of(struct report *r, const struct facts *f, u64 cgroup, u
 	if (!path || cg->limit_bytes == CGROUP_USAGE_NONE || bytes < cg->limit_bytes / 2)
 		return held_share(r, bytes);
 	return report_text(r, "%.0f %% of the limit of cgroup %s",
-		100.0 * (double)bytes / (double)MAX(cg->limit_bytes, 1ULL),
-		report_cgroup(r, path));
+		100.0 * (double)bytes / (double)MAX(cg->limit_bytes, 1ULL), report_cgroup(r, path));
 }
 
 struct held_growth held_growth(const struct facts *f, u64 grown, double seconds)

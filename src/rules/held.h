@@ -107,8 +107,8 @@ int held_level_unread(const struct report *r, u64 bytes, const struct held_growt
 /* A risk where memory lasts less than an hour, else this level. */
 int held_level_soon(int level, const struct held_growth *g);
 /* "at this rate available memory (22 GiB) lasts 12 minutes", where that is less than an hour. */
-void held_tell_left(
-	struct report *r, struct finding *f, const struct facts *facts, const struct held_growth *g);
+void held_tell_left(struct report *r, struct finding *f, const struct facts *facts,
+	const struct held_growth *g);
 
 /* What grows by less is not told by its course. */
 #define HELD_COURSE_NS (4 * NSEC_PER_SEC)

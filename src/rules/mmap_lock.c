@@ -191,8 +191,9 @@ static void tell_inside(
 			"Before the program is started:"
 			"`export GLIBC_TUNABLES=glibc.malloc.top_pad=67108864`");
 	} else if (holder->known && is_fork(holder->call)) {
-		f->why = "A fork copies the page tables of the whole address space and has its lock "
-			 "meanwhile: no thread maps, unmaps or, as a rule, faults beside it.";
+		f->why =
+			"A fork copies the page tables of the whole address space and has its lock "
+			"meanwhile: no thread maps, unmaps or, as a rule, faults beside it.";
 		finding_line(r, f->try_,
 			"Start programs by posix_spawn() or vfork(), which copy no page tables, or "
 			"have a small process that was started early do it; save state less often, "

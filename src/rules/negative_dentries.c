@@ -114,9 +114,8 @@ static void seeker_tell(struct report *r, struct finding *x, const struct state 
 	finding_line(r, x->evidence,
 		"%s: %.0f %s, %.0f %% of all (sampled: %.1f s that were looked at)",
 		report_process(r, tgid), (double)k->count * 1e9 / (double)MAX(s->on_ns, 1ULL),
-		k->removed * 2 > k->count
-			? "names a second removed, or looked up in vain"
-			: "lookups a second that find nothing",
+		k->removed * 2 > k->count ? "names a second removed, or looked up in vain"
+					  : "lookups a second that find nothing",
 		100.0 * (double)k->count / (double)MAX(all, 1ULL), (double)s->on_ns / 1e9);
 	if (k->directory[0])
 		finding_line(r, x->evidence, "one of the names was looked for in %s%s",

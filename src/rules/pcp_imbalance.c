@@ -9,10 +9,10 @@
 #include "rules/page_lists.h"
 #include "rules/rules.h"
 
-#define MIN_RUNS 4          /* refills, and drains, seen: thousands of pages can be one */
-#define MIN_PAGES 500       /* seen */
-#define PAGES_NOTE 5000.0   /* a second: 20 MB/s */
-#define MIN_SHARE 0.25      /* of the pages that came back from the zone's lists */
+#define MIN_RUNS 4        /* refills, and drains, seen: thousands of pages can be one */
+#define MIN_PAGES 500     /* seen */
+#define PAGES_NOTE 5000.0 /* a second: 20 MB/s */
+#define MIN_SHARE 0.25    /* of the pages that came back from the zone's lists */
 
 struct travel {
 	u64 pages, crossed, top_pages;

@@ -163,8 +163,8 @@ static void tell_unseen(
 		"Shared memory grows by %s a second in files that no process has open or mapped%s",
 		fmt_bytes(a, (u64)rate),
 		name  ? report_text(r, ": %s does not receive them%s%s", name,
-			       who && tgid != x->tgid ? ", most likely sent by " : "",
-			       who && tgid != x->tgid ? who : "")
+                               who && tgid != x->tgid ? ", most likely sent by " : "",
+                               who && tgid != x->tgid ? who : "")
 		: who ? report_text(r, ", most likely of %s", who)
 		      : "");
 	x->confidence = "high that it grows; who it is follows from what processes wrote and "

@@ -300,8 +300,7 @@ static void tell_slab(struct report *r, const struct growth *g)
 	x->folds = 1;
 	x->losses = LOSS_KERNEL;
 	x->held_bytes = x->grown_bytes = MAX(all, grown);
-	x->title = report_text(r,
-		"The kernel's slab memory grew by %s in %.0f s (%s)%s",
+	x->title = report_text(r, "The kernel's slab memory grew by %s in %.0f s (%s)%s",
 		fmt_bytes(a, MAX(all, grown)), report_seconds(r),
 		all < grown ? "none of it can be reclaimed; what can shrank meanwhile"
 			    : report_text(r, "%s of it cannot be reclaimed", fmt_bytes(b, grown)),

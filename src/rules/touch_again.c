@@ -25,7 +25,7 @@
 struct process_faults {
 	struct storm touched;
 	u64 start_ns, first_bytes, last_bytes, peak_bytes; /* anonymous; start 0: not known */
-	u64 samples, exact;                /* exact: those that tell its shared memory */
+	u64 samples, exact; /* exact: those that tell its shared memory */
 	u64 least_bytes, shared_least, shared_peak;
 };
 
@@ -300,9 +300,8 @@ static int level_of(const struct report *r, const struct process_faults *p)
 
 	if (share < NOTE_SHARE)
 		return -1;
-	return young || is_shared(p)
-		       ? LEVEL_NOTE
-		       : MAX(share_level(share, 0.1, 0.25, 0.7), (int)LEVEL_NOTE);
+	return young || is_shared(p) ? LEVEL_NOTE
+				     : MAX(share_level(share, 0.1, 0.25, 0.7), (int)LEVEL_NOTE);
 }
 
 static int report(void *v, struct report *r)

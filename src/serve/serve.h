@@ -17,9 +17,9 @@ struct serve_config {
 	struct capture_options capture;
 	const char *scope_text;
 	struct blackbox_config box;
-	bool quiet;    /* no lines on standard output */
+	bool quiet;                                    /* no lines on standard output */
 	const char *push, *push_labels, *push_headers; /* see push_to.h; NULL: none */
-	bool profiles; /* made on demand, see profiler.h */
+	bool profiles;                                 /* made on demand, see profiler.h */
 };
 
 /* Called at SIGHUP. What `load` gives points to words that live until the next load, or until the

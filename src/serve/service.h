@@ -34,7 +34,7 @@ struct service {
 	struct http *http;
 	struct profiler profiler;
 	bool profiler_gone; /* said so */
-	struct push *push; /* with what it is to push; NULL: nothing */
+	struct push *push;  /* with what it is to push; NULL: nothing */
 	struct push_profiles *pushed;
 	int notify_fd;
 	u64 watchdog_ns, watchdog_next_ns, turn_next_ns;

@@ -15,7 +15,7 @@ struct module_syms {
 	bool late;     /* there was no time left to read all of it */
 	bool left_out; /* in part or in whole, which was told; stays when it is freed */
 	u32 user;      /* account of the budget that had no time left */
-	u64 used_ns; /* when it was last asked for */
+	u64 used_ns;   /* when it was last asked for */
 	struct sym_module_info info;
 	struct elf_file file; /* its segments, no more */
 	struct elf_symbols symbols;

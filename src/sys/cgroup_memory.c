@@ -30,7 +30,8 @@ static bool number_read(const struct cgroup *cg, const char *name, u64 *ret)
 {
 	_cleanup_str_ struct str text = {};
 
-	return !sys_read_once(&text, "%s/%s", cg->dir, name) && !cgroup_limit_parse(str_get(&text), ret);
+	return !sys_read_once(&text, "%s/%s", cg->dir, name) &&
+	       !cgroup_limit_parse(str_get(&text), ret);
 }
 
 static int keyvals_read_in(const struct cgroup *cg, const char *name, struct keyvals *kv)

@@ -3,7 +3,8 @@
  * numbers: no symbols and no version numbers are asked for. Each function looks at bytes of another
  * process and says whether they are such a structure. 64 bit.
  *
- * Which versions that was held against, docs/where.md says. Others are read where they look the same.
+ * Which versions that was held against, docs/where.md says. Others are read where they look the
+ * same.
  */
 #ifndef MEMWHY_SYS_HEAPS_H
 #define MEMWHY_SYS_HEAPS_H
@@ -18,8 +19,9 @@ struct heap_tcmalloc {
 bool heap_tcmalloc_find(const u64 *words, size_t n, struct heap_tcmalloc *ret);
 
 /* Go: gcController. in use, released, free, then all that was ever allocated and freed, and what of
- * the runtime's memory may be used: with what was released that is all of the heap's mappings, which
- * have so many bytes, and a part more. Of several that look so, and what ret has, the largest. */
+ * the runtime's memory may be used: with what was released that is all of the heap's mappings,
+ * which have so many bytes, and a part more. Of several that look so, and what ret has, the
+ * largest. */
 struct heap_go {
 	u64 used_bytes, released_bytes, free_bytes, live_bytes;
 };

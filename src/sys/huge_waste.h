@@ -1,5 +1,6 @@
 /*
- * An estimate of how much of a process's huge pages is not used, from a random sample of them. Reads memory of the process, keeps only how many base pages were zero.
+ * An estimate of how much of a process's huge pages is not used, from a random sample of them.
+ * Reads memory of the process, keeps only how many base pages were zero.
  */
 #ifndef MEMWHY_SYS_HUGE_WASTE_H
 #define MEMWHY_SYS_HUGE_WASTE_H

@@ -197,7 +197,7 @@ static int tcmalloc_take(void *arg, const u64 *words, size_t n, u64 address)
 	return rc ? rc : 1;
 }
 
-/* The heap begins at that very address; V8 puts its chunks anywhere, there too. 0: no heap of Go. */
+/* Go's heap begins at that very address; V8 puts its chunks anywhere, there too. 0: it is none. */
 static u64 go_mapped(const struct look *l)
 {
 	const struct mapping *first = maps_find(l->maps, GO_HEAP);

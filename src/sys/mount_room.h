@@ -17,8 +17,8 @@ struct mount_room {
 bool mount_point_find(const char *mountinfo, u32 device, char ret[PATH_MAX]);
 /* -ENOENT: the process is gone, or has it mounted nowhere. */
 int mount_room_read(u32 pid, u32 device, struct mount_room *ret);
-/* The first tmpfs that this process sees which has a bound of inodes and none of them free. -ENOENT:
- * none. */
+/* The first tmpfs that this process sees which has a bound of inodes and none of them free.
+ * -ENOENT: none. */
 int mount_inodes_full(u32 pid, struct mount_room *ret);
 
 #endif

@@ -161,14 +161,13 @@ bool proc_runs_program(const char *comm);
  * a name.
  */
 bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out);
-/* What the command line of Java or V8 allows its heap: its own options, not the program's. As
- * above. 0: it does not say. */
+/* That, else its name. out is cleared first, and stays empty where the process is gone (-errno). */
+int proc_label_read(u32 pid, struct str *out);
+/* What the command line of Java or V8 allows its heap: its own options, not the program's.
+ * Arguments as in proc_program_name(). 0: it does not say. */
 u64 proc_heap_limit(const char *comm, const char *buf, size_t n);
 /* CPU time of its threads that do nothing but collect garbage. 0: it has none that are known, or
  * they did not run. */
 u64 proc_collector_ticks(const char *comm, int pid);
-/* What people know it by, else its name. out is cleared first. -errno where the process is gone; out is empty then.
- */
-int proc_label_read(u32 pid, struct str *out);
 
 #endif

@@ -10,12 +10,14 @@
 
 struct process_heap {
 	struct glibc_arenas arenas;
-	bool found;        /* the arenas are glibc's */
-	const char *other; /* the allocator is one that nobody reads: its name; NULL: not known to be */
+	bool found; /* the arenas are glibc's */
+	const char *
+		other; /* the allocator is one that nobody reads: its name; NULL: not known to be */
 };
 
 void process_heap_free(struct process_heap *h);
-/* Replaces what ret held. Where there is more than may be read, arenas are partial. 0 or -ENOMEM. */
+/* Replaces what ret held. Where there is more than may be read, arenas are partial. 0 or -ENOMEM.
+ */
 int process_heap_read(struct outside *o, const struct maps *maps, struct process_heap *ret);
 
 #endif

@@ -42,7 +42,8 @@ struct smaps_rss {
 	u64 start, end;
 	u64 rss_bytes, swap_bytes;
 	u64 pss_bytes, anon_bytes, anon_huge_bytes, locked_bytes, lazy_free_bytes;
-	u64 referenced_bytes; /* touched since the last write to clear_refs, or since reclaim looked */
+	u64 referenced_bytes; /* touched since the last write to clear_refs, or since reclaim looked
+			       */
 };
 
 /* To be zeroed before its first use. */

@@ -3,8 +3,8 @@
  * its fields. Owns the format files' format; attaches nothing.
  *
  * -ENOENT: there is no tracefs, or no such tracepoint. -EPERM: it is not mounted, and we may not
- * mount it. -EACCES: it may be there, but is closed to us (0700, root). Without tracefs a tracepoint may still be usable by other means
- * (BTF-typed and raw tracepoints need none).
+ * mount it. -EACCES: it may be there, but is closed to us (0700, root). Without tracefs a
+ * tracepoint may still be usable by other means (BTF-typed and raw tracepoints need none).
  */
 #ifndef MEMWHY_SYS_TRACEFS_H
 #define MEMWHY_SYS_TRACEFS_H

@@ -85,7 +85,8 @@ static int children_add(struct cgroups_tree *t, size_t at, int fd)
 
 static bool number_read(struct cgroups_tree *t, int fd, const char *name, u64 *ret)
 {
-	return !file_read_once_at(fd, name, &t->text) && !cgroup_limit_parse(str_get(&t->text), ret);
+	return !file_read_once_at(fd, name, &t->text) &&
+	       !cgroup_limit_parse(str_get(&t->text), ret);
 }
 
 static bool keyvals_take(struct cgroups_tree *t, int fd, const char *name)

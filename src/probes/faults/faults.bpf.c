@@ -13,8 +13,8 @@
 const volatile struct faults_config config = {};
 
 AGG_TABLE(table, struct fault_key);
-AGG_TABLE(spill, struct fault_key); /* keys without stacks, which the table had no room for */
-AGG_TABLE(named, struct fault_key); /* names of tasks, which neither had room for */
+AGG_TABLE(spill, struct fault_key);  /* keys without stacks, which the table had no room for */
+AGG_TABLE(named, struct fault_key);  /* names of tasks, which neither had room for */
 AGG_TABLE(others, struct fault_key); /* by kind of fault alone: even names were too many */
 
 #define SLOTS 8192

@@ -66,8 +66,11 @@ static int id_offset(const struct btf *kernel)
 	return -ENOENT;
 }
 
-#define INSN(code_, dst_, src_, off_, imm_) \
-	{.code = (code_), .dst_reg = (dst_), .src_reg = (src_), .off = (s16)(off_), .imm = (imm_)}
+#define INSN(code_, dst_, src_, off_, imm_)                                                \
+	{                                                                                  \
+		.code = (code_), .dst_reg = (dst_), .src_reg = (src_), .off = (s16)(off_), \
+		.imm = (imm_)                                                              \
+	}
 
 /* Writes the number of each map there is: ctx is {meta, map}, the first member of meta the file. */
 static int iterator_load(int function, int offset)
@@ -89,8 +92,8 @@ static int iterator_load(int function, int offset)
 	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = BPF_TRACE_ITER,
 		.attach_btf_id = (u32)function);
 
-	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "memwhy_maps", "GPL", program,
-		ARRAY_SIZE(program), &o);
+	return bpf_prog_load(
+		BPF_PROG_TYPE_TRACING, "memwhy_maps", "GPL", program, ARRAY_SIZE(program), &o);
 }
 
 /* A file that has the number of each map there is when it is read; below 0: the kernel has none. */

@@ -16,7 +16,7 @@
 #define LEAST_BYTES (16ULL << 20)
 #define LEAST_INODES 50000
 #define INODE_BYTES 1024 /* its directory entry included: files may be empty, and many */
-#define KEPT_NAMES 4096 /* directories told apart; those beyond are part of their parent */
+#define KEPT_NAMES 4096  /* directories told apart; those beyond are part of their parent */
 #define BLOCK 512
 
 void holders_files_free(struct holders *s)

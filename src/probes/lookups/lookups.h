@@ -27,7 +27,8 @@ enum {
 	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                     \
 	F(R, char[COMM_LEN], comm, NONE, "thread name")                                        \
 	F(R, char[AGG_NAME_LEN], directory, NONE, "where one of the names was looked for")     \
-	F(R, u64, removed, COUNT, "of count: unlink that removed the name, and left it as one that does not exist")
+	F(R, u64, removed, COUNT,                                                              \
+		"of count: unlink that removed the name, and left it as one that does not exist")
 RECORD(lookups_agg, LOOKUPS_AGG_FIELDS);
 
 /* The records above count bursts. Since the last one: */

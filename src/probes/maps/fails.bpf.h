@@ -42,7 +42,8 @@ static __always_inline int fail_written(u32 nr)
 	return -1;
 }
 
-/* Calls that make a name: open, mkdir, link, creat, symlink, mknod, those with a directory, openat2.
+/* Calls that make a name: open, mkdir, link, creat, symlink, mknod, those with a directory,
+ * openat2.
  */
 static __always_inline bool fail_named(u32 nr)
 {

@@ -167,8 +167,8 @@ static __always_inline s64 tasks_of_user(const struct cred *cred)
 		else if (bpf_core_enum_value_exists(enum ucount_type, UCOUNT_RLIMIT_NPROC))
 			bpf_probe_read_kernel(&n, sizeof(n),
 				(void *)__builtin_preserve_access_index(&u->ucount) +
-					sizeof(n) * bpf_core_enum_value(enum ucount_type,
-							    UCOUNT_RLIMIT_NPROC));
+					sizeof(n) * bpf_core_enum_value(
+							    enum ucount_type, UCOUNT_RLIMIT_NPROC));
 	} else {
 		user = BPF_CORE_READ(cred, user);
 		if (bpf_core_field_exists(user->processes))
@@ -194,13 +194,14 @@ static __always_inline bool why_tasks_of_user(struct what *w)
 		(!BPF_CORE_READ(cred, user_ns, level) &&
 			caps & (1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_RESOURCE)))
 		return false;
-	return what_exceeds(w, MAPS_WHY_NPROC, rlimit_of(RLIMIT_NPROC),
-		(u64)(tasks_of_user(cred) + 1));
+	return what_exceeds(
+		w, MAPS_WHY_NPROC, rlimit_of(RLIMIT_NPROC), (u64)(tasks_of_user(cred) + 1));
 }
 
 #define ADDRESSES (1ULL << 47)
 
-/* A function of its own: what it needs of the stack is not the walk's, for which 5.10 has little. */
+/* A function of its own: what it needs of the stack is not the walk's, for which 5.10 has little.
+ */
 static __noinline void why_take(struct maps_thread *t)
 {
 	const struct mm_struct___maps *mm = current_mm();

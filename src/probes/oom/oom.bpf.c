@@ -1,5 +1,8 @@
 /*
- * OOM kills. oom:mark_victim fires for each victim in the context of the task whose allocation
+ * Processes that end since memory gave out: by the OOM killer, by a daemon that watches memory, or
+ * by a signal of their own (SIGABRT, SIGBUS, SIGSEGV). Each counts as an event.
+ *
+ * oom:mark_victim fires for each victim in the context of the task whose allocation
  * failed, within out_of_memory(), for the whole machine and for a control group alike. So the task
  * that asked, its stack, the victim and the groups are all there, as they were at the kill.
  */
@@ -320,26 +323,36 @@ static __always_inline bool kill_in_scope(u64 pid_tgid, u64 victim)
 	return scope_task_match((u64)tgid << 32 | tgid);
 }
 
+/* A record that is zeroed but for its head, of an event that counts as seen. NULL: it is lost. */
+static __always_inline void *event_begin(u16 kind, u64 size)
+{
+	struct probe_counts *c = counts();
+	void *e;
+
+	if (!c)
+		return NULL;
+	c->seen++;
+	e = ring_reserve(size);
+	if (!e)
+		return NULL;
+	__builtin_memset(e, 0, size);
+	rec_fill(e, kind, size);
+	return e;
+}
+
 /* (struct task_struct *task, uid_t uid) since 6.8, and in 5.10 and 6.1 as Debian has them;
  * (int pid) before. */
 SEC("raw_tp/mark_victim")
 int oom_victim(struct bpf_raw_tracepoint_args *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), victim = ctx->args[0];
-	struct probe_counts *c;
 	struct oom_kill *e;
 
 	if (!kill_in_scope(pid_tgid, victim))
 		return 0;
-	c = counts();
-	if (!c)
-		return 0;
-	c->seen++;
-	e = ring_reserve(sizeof(*e));
+	e = event_begin(REC_OOM_KILL, sizeof(*e));
 	if (!e)
 		return 0;
-	__builtin_memset(e, 0, sizeof(*e));
-	rec_fill(&e->h, REC_OOM_KILL, sizeof(*e));
 	e->tgid = pid_tgid >> 32;
 	e->tid = (u32)pid_tgid;
 	e->why = OOM_WHY_UNKNOWN;
@@ -414,7 +427,7 @@ static __always_inline void daemon_victim_read(
 #define SIGNAL_BUS 7
 #define SIGNAL_SEGV 11
 
-/* The default: it ends. */
+/* Has it one, or ignores the signal? Else the signal ends it. */
 static __always_inline bool has_handler(struct task_struct___oom *task, u32 signal)
 {
 	struct sighand_struct *sighand = BPF_CORE_READ(task, sighand);
@@ -426,7 +439,8 @@ static __always_inline bool has_handler(struct task_struct___oom *task, u32 sign
 	return handler;
 }
 
-/* At the end of the kernel's stack (16 KiB, asm/page_64_types.h) is what user space left. */
+/* The registers of user space are at the end of the kernel's stack: of 16 KiB before
+ * bpf_task_pt_regs() (asm/page_64_types.h; a kernel with KASAN has larger ones, and gives garbage). */
 static __always_inline u64 stack_pointer(struct task_struct___oom *task)
 {
 	const struct pt_regs *regs =
@@ -470,20 +484,13 @@ static __always_inline int crashes(
 	u64 pid_tgid, struct task_struct___oom *task, u32 signal, u64 info)
 {
 	struct process_crashed *e;
-	struct probe_counts *c;
 
 	if (!bpf_core_field_exists(task->tgid) || BPF_CORE_READ(task, tgid) != pid_tgid >> 32 ||
 		has_handler(task, signal) || !kill_in_scope(pid_tgid, (u64)task))
 		return 0;
-	c = counts();
-	if (!c)
-		return 0;
-	c->seen++;
-	e = ring_reserve(sizeof(*e));
+	e = event_begin(REC_PROCESS_CRASHED, sizeof(*e));
 	if (!e)
 		return 0;
-	__builtin_memset(e, 0, sizeof(*e));
-	rec_fill(&e->h, REC_PROCESS_CRASHED, sizeof(*e));
 	e->tgid = pid_tgid >> 32;
 	e->tid = (u32)pid_tgid;
 	e->signal = signal;
@@ -502,7 +509,6 @@ int oom_signal(u64 *ctx)
 	struct task_struct___oom *task = (void *)ctx[2];
 	u32 signal = ctx[0];
 	char comm[COMM_LEN] __attribute__((aligned(8)));
-	struct probe_counts *c;
 	struct daemon_kill *e;
 
 	if (signal == SIGNAL_ABORT || signal == SIGNAL_BUS || signal == SIGNAL_SEGV)
@@ -513,15 +519,9 @@ int oom_signal(u64 *ctx)
 	if (!is_daemon(comm) || !bpf_core_field_exists(task->tgid) || !may_kill_all() ||
 		!kill_in_scope(pid_tgid, (u64)task))
 		return 0;
-	c = counts();
-	if (!c)
-		return 0;
-	c->seen++;
-	e = ring_reserve(sizeof(*e));
+	e = event_begin(REC_DAEMON_KILL, sizeof(*e));
 	if (!e)
 		return 0;
-	__builtin_memset(e, 0, sizeof(*e));
-	rec_fill(&e->h, REC_DAEMON_KILL, sizeof(*e));
 	e->tgid = pid_tgid >> 32;
 	e->signal = signal;
 	__builtin_memcpy(e->comm, comm, sizeof(comm));

@@ -215,18 +215,18 @@ RECORD(daemon_kill, DAEMON_KILL_FIELDS);
 
 /* A process that a signal of its own ends, for which it has no handler: it aborts, or touches what
  * is not there. */
-#define PROCESS_CRASHED_FIELDS(F, R)                                                 \
-	F(R, u32, tgid, ID, "the process")                                           \
-	F(R, u32, tid, ID, "its thread")                                             \
-	F(R, u32, signal, ID, "6 SIGABRT, 7 SIGBUS, 11 SIGSEGV")                     \
-	F(R, s32, code, ID, "its si_code")                                           \
+#define PROCESS_CRASHED_FIELDS(F, R)                                             \
+	F(R, u32, tgid, ID, "the process")                                       \
+	F(R, u32, tid, ID, "its thread")                                         \
+	F(R, u32, signal, ID, "6 SIGABRT, 7 SIGBUS, 11 SIGSEGV")                 \
+	F(R, s32, code, ID, "its si_code")                                       \
 	F(R, u64, address, HEX, "that it touched; of 7 and 11")                  \
 	F(R, u64, stack_pointer, HEX, "of its thread then; 0: not known")        \
 	F(R, u64, stack_start, HEX, "where the stack of its first thread began") \
-	F(R, u64, stack_limit, BYTES, "its RLIMIT_STACK; all bits: unlimited")       \
-	F(R, u64, anon_pages, PAGES, "its resident anonymous pages")                 \
-	F(R, u64, swap_pages, PAGES, "its pages in swap")                            \
-	F(R, u64, cgroup, CGROUP, "its control group")                               \
+	F(R, u64, stack_limit, BYTES, "its RLIMIT_STACK; all bits: unlimited")   \
+	F(R, u64, anon_pages, PAGES, "its resident anonymous pages")             \
+	F(R, u64, swap_pages, PAGES, "its pages in swap")                        \
+	F(R, u64, cgroup, CGROUP, "its control group")                           \
 	F(R, char[COMM_LEN], comm, NONE, "its name")
 RECORD(process_crashed, PROCESS_CRASHED_FIELDS);
 

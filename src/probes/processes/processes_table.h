@@ -64,8 +64,8 @@ struct processes_table {
 	struct proc_iter iter;
 	struct str text;
 	u64 scans;
-	u64 begin_ns;   /* of the first */
-	bool truncated; /* there were more than PROCESSES_MAX */
+	u64 begin_ns;                    /* of the first */
+	bool truncated;                  /* there were more than PROCESSES_MAX */
 	struct process_files_room files; /* of those with memory; none: nothing stays open */
 	struct top by_rss, by_anon, by_growth, by_rate, by_vm, by_shared;
 	VEC(u32) chosen; /* the deep ones first, by anonymous memory */

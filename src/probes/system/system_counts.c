@@ -10,7 +10,8 @@
 
 /* Drains come on top of the sampler's own period, hence less than a second. */
 #define EVERY_NS (900 * NSEC_PER_MSEC)
-#define WATCHED_NS (4 * EVERY_NS) /* by somebody, who sees none of them: only findings need them */
+#define WATCHED_NS (4 * EVERY_NS) /* by somebody, who sees none of them: only findings need them \
+				   */
 
 static int room_make(struct system_counts *s)
 {

@@ -93,20 +93,21 @@ struct waits_made_key {
 enum { WAITS_MADE_BYTES, WAITS_MADE_PARENT, WAITS_MADE_CUT };
 
 /* On disk: what a process made, or removed, since the last such record. */
-#define WAITS_MADE_FIELDS(F, R)                                                                 \
-	F(R, u32, tgid, ID, "process")                                                          \
-	F(R, u32, tid, ID, "thread; 0: not counted by thread")                                  \
-	F(R, u32, stack, STACK, "where it did so")                                              \
-	F(R, u32, kind, ID, "1 made a control group, 2 removed one, 3 took memory on each CPU, " \
-			  "4 forked a large address space")                                     \
-	F(R, u32, parent_tgid, ID, "its parent")                                                \
-	F(R, u32, parent, STRING, "the parent's name")                                          \
-	F(R, u64, count, COUNT, "how often")                                                    \
-	F(R, u64, bytes, BYTES, "of kind 3: asked for, on one CPU")                             \
-	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                      \
-	F(R, char[COMM_LEN], comm, NONE, "thread name")                                         \
-	F(R, char[AGG_NAME_LEN], where, NONE, "of groups: the path of one's parent")            \
-	F(R, u32, cut, NONE, "1: where is the end of a longer path")                            \
+#define WAITS_MADE_FIELDS(F, R)                                                      \
+	F(R, u32, tgid, ID, "process")                                               \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                       \
+	F(R, u32, stack, STACK, "where it did so")                                   \
+	F(R, u32, kind, ID,                                                          \
+		"1 made a control group, 2 removed one, 3 took memory on each CPU, " \
+		"4 forked a large address space")                                    \
+	F(R, u32, parent_tgid, ID, "its parent")                                     \
+	F(R, u32, parent, STRING, "the parent's name")                               \
+	F(R, u64, count, COUNT, "how often")                                         \
+	F(R, u64, bytes, BYTES, "of kind 3: asked for, on one CPU")                  \
+	F(R, u64, cgroup, CGROUP, "cgroup of the process")                           \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                              \
+	F(R, char[AGG_NAME_LEN], where, NONE, "of groups: the path of one's parent") \
+	F(R, u32, cut, NONE, "1: where is the end of a longer path")                 \
 	F(R, u32, reserved, HIDDEN, "")
 RECORD(waits_made, WAITS_MADE_FIELDS);
 

@@ -81,8 +81,9 @@ enum where_part {
 	WHERE_P_LAZY_FREE,
 	WHERE_P_PAGE_TABLES, /* of a process: beside its Rss */
 	WHERE_P_HUGE_UNUSED, /* of WHERE_P_ANON_HUGE: zeros (estimated) */
-	WHERE_P_HUGE_ERROR,  /* twice the standard error of that; 0: all were looked at, or are alike */
-	WHERE_P_HUGE_GUESS,  /* the kernel did not tell which pages are huge: 1, else 0 */
+	WHERE_P_HUGE_ERROR, /* twice the standard error of that; 0: all were looked at, or are alike
+			     */
+	WHERE_P_HUGE_GUESS, /* the kernel did not tell which pages are huge: 1, else 0 */
 	WHERE_PARTS,
 	WHERE_PARTS_MAX = 32,
 };
@@ -161,21 +162,18 @@ RECORD(where_arena, WHERE_ARENA_FIELDS);
 #define WHERE_RUNTIME_BYTES 8
 #define WHERE_BY_MAPPINGS (1U << 31) /* in known: its structures were not found */
 
-/* A part of the heap of a runtime, or of an allocator other than glibc's, in a process. */
-#define WHERE_RUNTIME_FIELDS(F, R)                                                                          \
-	F(R, u32, tgid, ID, "process")                                                                      \
-	F(R, u32, sample, ID, "number of the look, as in the ledger")                                       \
-	F(R, u32, by, ID,                                                                                   \
-		"0 Java, 1 Go, 2 Python, 3 Node.js, 4 jemalloc, 5 tcmalloc, 6 mimalloc") /* enum            \
-											    managed_by      \
-											    (sys/managed.h) \
-											  */                \
-	F(R, u32, index, ID, "of the parts of this process")                                                \
-	F(R, u32, name, STRING, "the part")                                                                 \
-	F(R, u32, known, HEX, "which of bytes are known, a bit each")                                       \
-	F(R, u64[WHERE_RUNTIME_BYTES], bytes, BYTES,                                                        \
-		"reserved, committed, in use, kept without being used") /* enum managed_bytes */            \
-	F(R, s64, decay_ms, NONE,                                                                           \
+/* A part of the heap of a runtime, or of an allocator other than glibc's, in a process. by and
+ * bytes: enum managed_by and enum managed_bytes of sys/managed.h. */
+#define WHERE_RUNTIME_FIELDS(F, R)                                                                 \
+	F(R, u32, tgid, ID, "process")                                                             \
+	F(R, u32, sample, ID, "number of the look, as in the ledger")                              \
+	F(R, u32, by, ID, "0 Java, 1 Go, 2 Python, 3 Node.js, 4 jemalloc, 5 tcmalloc, 6 mimalloc") \
+	F(R, u32, index, ID, "of the parts of this process")                                       \
+	F(R, u32, name, STRING, "the part")                                                        \
+	F(R, u32, known, HEX, "which of bytes are known, a bit each")                              \
+	F(R, u64[WHERE_RUNTIME_BYTES], bytes, BYTES,                                               \
+		"reserved, committed, in use, kept without being used")                            \
+	F(R, s64, decay_ms, NONE,                                                                  \
 		"jemalloc: milliseconds until dirty pages are given back; -1: never")
 RECORD(where_runtime, WHERE_RUNTIME_FIELDS);
 

@@ -265,7 +265,9 @@ static int vmalloc_send(struct capture *c, struct where *w)
 static int zram_send(struct capture *c, struct where *w)
 {
 	static const char *const uses[] = {[ZRAM_RAW] = "not swap, not mounted here",
-		[ZRAM_SWAP] = "swap", [ZRAM_MOUNTED] = "mounted on ", [ZRAM_BELOW] = "below "};
+		[ZRAM_SWAP] = "swap",
+		[ZRAM_MOUNTED] = "mounted on ",
+		[ZRAM_BELOW] = "below "};
 	_cleanup_zram_devices_ struct zram_devices all = {};
 	int rc = zram_devices_read(&all);
 

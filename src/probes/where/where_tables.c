@@ -296,8 +296,8 @@ static void owner_add(struct table *table, struct report *r, const struct where_
 	cells_one(table, r, owner_columns, &it, NULL);
 }
 
-static void holder_add(struct table *table, struct report *r, const struct held_process *p, u32 row,
-	u64 count)
+static void holder_add(
+	struct table *table, struct report *r, const struct held_process *p, u32 row, u64 count)
 {
 	u64 bytes = holder_bytes(p, row);
 	const char *name = stream_string(r->stream, p->name);

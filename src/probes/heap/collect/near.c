@@ -29,8 +29,9 @@ static int space_look(struct near *n, u32 pid, const char *comm)
 	struct proc_stat st;
 	u64 hard;
 
-	if (proc_limit_read((int)pid, PROC_LIMIT_SPACE, &l.limit_bytes, &hard) || proc_stat_read((int)pid, &st) ||
-		l.limit_bytes == UINT64_MAX || st.vsize_bytes + TRACK_FILE_BYTES < l.limit_bytes)
+	if (proc_limit_read((int)pid, PROC_LIMIT_SPACE, &l.limit_bytes, &hard) ||
+		proc_stat_read((int)pid, &st) || l.limit_bytes == UINT64_MAX ||
+		st.vsize_bytes + TRACK_FILE_BYTES < l.limit_bytes)
 		return 0;
 	l.used_bytes = st.vsize_bytes;
 	snprintf(l.name, sizeof(l.name), "%.16s", comm);
