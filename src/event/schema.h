@@ -83,7 +83,8 @@ struct kind {
 /*
  * A kind whose record is declared by a list, see RECORD() in event/wire.h:
  *
- *	RECORD_KIND(REC_FAULTS_AGG, struct faults_agg, "faults_agg", FAULTS_AGG_FIELDS, "faults of …")
+ *	RECORD_KIND(REC_FAULTS_AGG, struct faults_agg, "faults_agg", FAULTS_AGG_FIELDS,
+ *		"faults of …")
  *
  * RECORD_FIELDS() are its rows alone, for a table with others beside them.
  */

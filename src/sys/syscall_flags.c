@@ -326,7 +326,8 @@ const struct flag file_systems[] = {
 
 /* linux/statfs.h */
 const struct flag statfs_flags[] = {
-	FLAG_BIT(ST_RDONLY, 1), FLAG_BIT(ST_NOSUID, 2), FLAG_BIT(ST_NODEV, 4), FLAG_BIT(ST_NOEXEC, 8),
+	FLAG_BIT(ST_RDONLY, 1), FLAG_BIT(ST_NOSUID, 2), FLAG_BIT(ST_NODEV, 4),
+	FLAG_BIT(ST_NOEXEC, 8),
 	FLAG_BIT(ST_SYNCHRONOUS, 0x10), FLAG_BIT(ST_VALID, 0x20), FLAG_BIT(ST_MANDLOCK, 0x40),
 	FLAG_BIT(ST_NOATIME, 0x400), FLAG_BIT(ST_NODIRATIME, 0x800), FLAG_BIT(ST_RELATIME, 0x1000),
 	FLAG_BIT(ST_NOSYMFOLLOW, 0x2000), FLAG_END,
@@ -340,18 +341,22 @@ static const struct {
 	const char *word;
 	const struct flag *table;
 } tables[] = {
-	{"access", access_modes}, {"atflags", at_flags}, {"open", open_flags}, {"fdflags", fd_flags},
+	{"access", access_modes}, {"atflags", at_flags}, {"open", open_flags},
+	{"fdflags", fd_flags},
 	{"efd", eventfd_flags}, {"whence", whences}, {"fcntl", fcntl_commands},
 	{"flock", flock_operations}, {"futex", futex_operations}, {"epoll", epoll_operations},
 	{"af", families}, {"socktype", socket_types}, {"msg", message_flags},
-	{"sigmask", mask_changes}, {"wait", wait_options}, {"clock", clocks}, {"mpol", mempolicy_modes},
-	{"mbind", mempolicy_mbind_flags}, {"getmpol", mempolicy_get_flags}, {"prctl", prctl_options},
+	{"sigmask", mask_changes}, {"wait", wait_options}, {"clock", clocks},
+	{"mpol", mempolicy_modes},
+	{"mbind", mempolicy_mbind_flags}, {"getmpol", mempolicy_get_flags},
+	{"prctl", prctl_options},
 	{"archprctl", arch_prctl_options}, {"rlimit", resources}, {"statx", statx_flags},
 	{"prot", prot_flags}, {"map", map_flags}, {"mremap", mremap_flags},
 	{"madvise", madvise_advice}, {"memfd", memfd_flags}, {"mlock2", mlock2_flags},
 	{"mlockall", mlockall_flags}, {"msync", msync_flags}, {"shmget", shmget_flags},
 	{"getrandom", getrandom_flags}, {"fadvise", fadvise_advice},
-	{"shmat", shmat_flags}, {"shmctl", shmctl_commands}, {"timerflags", timer_flags}, {"tfdtimer", timerfd_flags},
+	{"shmat", shmat_flags}, {"shmctl", shmctl_commands}, {"timerflags", timer_flags},
+	{"tfdtimer", timerfd_flags},
 	{"itimers", interval_timers}, {"inotify", inotify_events},
 	{"membarrier", membarrier_commands}, {"msflags", mount_flags}, {"umount", umount_flags},
 	{"rename", rename_flags}, {"shut", shut_how}, {"rusage", rusage_who},

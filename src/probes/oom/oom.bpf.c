@@ -439,8 +439,8 @@ static __always_inline bool has_handler(struct task_struct___oom *task, u32 sign
 	return handler;
 }
 
-/* The registers of user space are at the end of the kernel's stack: of 16 KiB before
- * bpf_task_pt_regs() (asm/page_64_types.h; a kernel with KASAN has larger ones, and gives garbage). */
+/* The registers of user space are at the end of the kernel's stack. Without bpf_task_pt_regs() that
+ * is taken to have 16 KiB (asm/page_64_types.h): with KASAN it has more, and this is garbage. */
 static __always_inline u64 stack_pointer(struct task_struct___oom *task)
 {
 	const struct pt_regs *regs =
