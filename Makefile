@@ -7,6 +7,7 @@ CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
 PREFIX  ?= /usr/local
 Q       := $(if $(V),,@)
+comma   := ,
 
 WARN    := -Wall -Wextra -Wshadow -Wformat=2 -Werror=format -Wpointer-arith -Wstrict-prototypes \
            -Wmissing-prototypes -Wno-format-nonliteral
@@ -42,8 +43,8 @@ WORKLOADS := $(patsubst %.c,$(B)/%,$(wildcard tests/workloads/*.c)) \
 
 all: $(B)/memwhy $(B)/libmemwhy-track.so
 
-$(B)/memwhy: $(OBJS)
-	$(Q)$(CC) $(LDFLAGS_STATIC) $(CFLAGS) -o $@ $(OBJS) $(LDLIBS)
+$(B)/memwhy: $(OBJS) src/base/unlinked.ld
+	$(Q)$(CC) $(LDFLAGS_STATIC) $(if $(SAN),,-Wl$(comma)-T$(comma)src/base/unlinked.ld) $(CFLAGS) -o $@ $(OBJS) $(LDLIBS)
 	$(Q)strip -o $@.stripped $@
 	@printf 'built %s (%s bytes stripped)\n' $@ "$$(stat -c %s $@.stripped)"
 
