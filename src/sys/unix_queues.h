@@ -28,7 +28,8 @@ int unix_sockets_read(struct unix_sockets *ret);
  * Pages behind the queues of connected sockets. A message of a page or more is put into pages of
  * its own, which no counter of the kernel knows; a smaller one is in slab (unix_stream_sendmsg(),
  * net/unix/af_unix.c, 3.11 to 6.18). Which it is shows in how much more was charged than there is
- * payload: with small messages at least half as much again.
+ * payload: with small messages at least half as much again. Up to 6 % off: what of a large message
+ * is in slab depends on its size.
  */
 u64 unix_sockets_pages_bytes(const struct unix_sockets *s);
 

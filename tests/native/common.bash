@@ -85,6 +85,26 @@ needs_swap() {
 	skip "no swap is on, and no file can be swapped to"
 }
 
+# A directory on a file system whose pages reclaim can drop: $disk. The root of a guest is in memory;
+# there one is made, in a file of the group that the test is in.
+needs_disk() {
+	disk=$(realpath "${BUILD:-$BATS_TEST_DIRNAME/../../build}")
+	[ "$(stat -f -c %T "$disk")" = overlayfs ] || return 0
+	busybox modprobe loop
+	busybox modprobe ext4
+	head -c 200M /dev/zero >"$BATS_TEST_TMPDIR/disk.img"
+	mkfs.ext4 -q "$BATS_TEST_TMPDIR/disk.img"
+	disk=$BATS_TEST_TMPDIR/disk
+	mkdir "$disk"
+	mount -o loop "$BATS_TEST_TMPDIR/disk.img" "$disk"
+	disk_mounted=$disk
+}
+
+disk_end() {
+	[ -z "${disk_mounted-}" ] || umount "$disk_mounted"
+	disk_mounted=
+}
+
 two_nodes() {
 	[ -d /sys/devices/system/node/node1 ] || skip "needs two NUMA nodes"
 }
@@ -136,6 +156,7 @@ teardown() {
 	wait 2>/dev/null || true
 	[ ! -e "$BATS_TEST_TMPDIR/settings" ] || tac "$BATS_TEST_TMPDIR/settings" | xargs -rn1 sysctl -qw
 	[ -z "$group" ] || [ ! -d "$group" ] || rmdir "$group"
+	disk_end
 	[ -z "$home" ] || rm -rf "$home"
 	[ -z "$swap_file" ] || { swapoff "$swap_file"; rm -f "$swap_file"; }
 }

@@ -16,7 +16,8 @@ setup() {
 
 # The file of the workload is on a disk: pages of a tmpfs cannot be evicted.
 work() { # ANON HOT BYTES USED, in MiB
-	file=$(mktemp -p "${BUILD:-$BATS_TEST_DIRNAME/../../build}" limit-work.XXXXXX)
+	needs_disk
+	file=$(mktemp -p "$disk" limit-work.XXXXXX)
 	mkfifo in
 	sh -c 'echo $$ >"$0/cgroup.procs"; shift; exec "$@"' "$group" - "$WORKLOADS/limit_work" \
 		$(($1 << 20)) $(($2 << 20)) "$file" $(($3 << 20)) $(($4 << 20)) <in >out 3>&- &

@@ -24,6 +24,8 @@ teardown() {
 	[ -z "${holder-}" ] || hold_end
 	[ -z "${segment-}" ] || ipcrm -m "$segment"
 	[ -z "${mounted-}" ] || umount "$mounted"
+	[ -z "${inner-}" ] || [ ! -d "$inner" ] || rmdir "$inner"
+	disk_end
 }
 
 # hold KIND BYTES [PATH]: starts it, and waits until it has it all.

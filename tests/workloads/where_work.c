@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -103,9 +104,11 @@ static int hold_map(size_t bytes, int each_cpu)
 		.key_size = 4,
 		.value_size = 32768 - 8 * 8,
 		.map_flags = 0};
+	const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
 
 	if (!each_cpu)
 		a.value_size = 4096;
+	setrlimit(RLIMIT_MEMLOCK, &none); /* to 5.10 maps count as locked memory */
 	a.max_entries = (unsigned)(bytes / (each_cpu ? 32768 : 4096));
 	if (syscall(SYS_bpf, BPF_MAP_CREATE, &a, sizeof(a)) < 0)
 		return failed("map");

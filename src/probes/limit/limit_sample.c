@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/util.h"
 #include "base/vec.h"
 #include "capture/group.h"
 #include "capture/names/names.h"
@@ -126,8 +127,9 @@ static void parts_fill(struct limit_sampler *s, struct limit_group *r)
 		return;
 	r->anon_bytes = stat_of(s, "total_rss", "anon");
 	r->shmem_bytes = stat_of(s, "total_shmem", "shmem");
+	/* the swap cache is in `file` of version 2, and in none of version 1 */
 	file = stat_of(s, "total_cache", "file");
-	r->file_bytes = file > r->shmem_bytes ? file - r->shmem_bytes : 0;
+	r->file_bytes = counter_rise(r->shmem_bytes + stat_of(s, "", "swapcached"), file);
 	if (s->group.version == 1)
 		sys_read_u64(&kernel, "%s/memory.kmem.usage_in_bytes", s->group.dir);
 	else
