@@ -1,4 +1,5 @@
-/* Shared memory that grows: of one process, or in files that no process was seen to have. */
+/* Shared memory that grows: of one process, or in files that no process was seen to have; and what
+ * there is of the latter. */
 #include <errno.h>
 #include <string.h>
 
@@ -132,9 +133,15 @@ static void unseen_try(struct report *r, struct finding *x, u32 receiver, u32 wr
 	finding_line(r, x->verify, "`grep Shmem: /proc/meminfo`");
 }
 
+static const char hidden_why[] =
+	"A file in memory lives as long as anything refers to it: also a descriptor that was sent "
+	"over a UNIX socket (SCM_RIGHTS) and not received, a mount that no process sees any more, "
+	"a System V segment of another IPC namespace, or the kernel itself, as for buffers of "
+	"graphics.";
+
 /* Shared memory that grows, and that no process was seen to have open or mapped. all: that of the
  * machine; of it, by: what is not in files or processes that were seen. */
-static void tell_unseen(
+static bool tell_unseen(
 	struct report *r, const struct shared *s, double all, double by, double seconds)
 {
 	const struct held *h = &s->held;
@@ -151,11 +158,11 @@ static void tell_unseen(
 	if (by < HELD_COURSE_BYTES || by * 2 <= all || !(both || rises(s, &s->shmem)) ||
 		r->scoped || !h->totals.processes || h->totals.refused || h->totals.cut ||
 		h->totals.status_cut)
-		return;
+		return false;
 	who = held_writer(r, h, &s->shmem, &wrote, &tgid);
 	x = report_finding(r, left < HELD_SOON_S ? LEVEL_RISK : LEVEL_NOTE, "memfd-files");
 	if (!x)
-		return;
+		return false;
 	x->tgid = both ? both->last.tgid : tgid;
 	x->held_bytes = (u64)by;
 	x->losses = LOSS_GROUP;
@@ -185,10 +192,57 @@ static void tell_unseen(
 			both->last.in_flight, both->last.in_flight - waiting_more(both), name);
 	finding_line(r, x->evidence, "at this rate available memory (%s) lasts %s",
 		fmt_bytes(a, facts_last(&h->facts, "MemAvailable")), time_left_text(r, left));
-	x->why = "A file in memory lives as long as anything refers to it: also a descriptor that "
-		 "was sent over a UNIX socket (SCM_RIGHTS) and not received, or a mount that no "
-		 "process sees. Closing it in the sender does not free it.";
+	x->why = hidden_why;
 	unseen_try(r, x, both ? both->last.tgid : 0, tgid);
+	return true;
+}
+
+static u64 waiting(const struct held_process *p)
+{
+	return p->in_flight;
+}
+
+/* What there is of it, whether it grows or not. Of whom descriptors wait it cannot be meant to be;
+ * else it may be as it should. */
+static void tell_hidden(struct report *r, const struct shared *s)
+{
+	const struct held *h = &s->held;
+	u64 all = facts_last(&h->facts, "Shmem"), shown = h->totals.shown_bytes;
+	u64 bytes = shown ? counter_rise(shown, all) : 0;
+	struct held_top t = held_most_process(h, waiting);
+	int level =
+		t.most ? held_level_stuck(r, bytes) : MIN(held_level(r, bytes), (int)LEVEL_NOTE);
+	const char *name = t.most ? held_name(r, &t.most->last) : NULL;
+	struct finding *x;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (level < 0 || r->scoped || h->totals.refused || h->totals.cut || h->totals.status_cut)
+		return;
+	x = report_finding(r, level, "memfd-files");
+	if (!x)
+		return;
+	x->tgid = t.most ? t.most->last.tgid : 0;
+	x->held_bytes = bytes;
+	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, bytes);
+	x->losses = LOSS_GROUP;
+	x->title = report_text(r,
+		"%s of shared memory are in files that no process has open or "
+		"mapped, %s%s%s",
+		fmt_bytes(a, bytes), held_share_of(r, &h->facts, x->cgroup, bytes),
+		name ? report_text(r, ": %llu descriptor%s wait%s to be received by ", t.bytes,
+			       plural(t.bytes), t.bytes == 1 ? "s" : "")
+		     : "",
+		name ? name : "");
+	x->confidence = name ? "medium: high that so much is shown by nothing else; that it is in "
+			       "files whose descriptors wait at sockets is concluded"
+			     : "high for the amount, which is what nothing else shows at least; "
+			       "whose it is is not known";
+	finding_line(r, x->evidence,
+		"Shmem is %s; files in tmpfs, segments, files without a name and shared memory of "
+		"processes are %s at most",
+		fmt_bytes(a, all), fmt_bytes(b, shown));
+	x->why = hidden_why;
+	unseen_try(r, x, x->tgid, 0);
 }
 
 /* Shared mappings and segments that one process fills all the time. */
@@ -298,16 +352,19 @@ static int report(void *v, struct report *r)
 	u64 grown;
 
 	/* Growth needs two looks at processes, and what the machine's memory did meanwhile. */
-	if (!between_ns || !s->since_ns || s->shmem.trend.last_ns <= s->since_ns)
+	if (!between_ns || !s->since_ns || s->shmem.trend.last_ns <= s->since_ns) {
+		tell_hidden(r, s);
 		return 0;
+	}
 	p = sharer_find(h, &grown);
 	if (p && grown >= HELD_COURSE_BYTES && (double)grown <= 2 * all &&
 		files * 2 <= MAX(all, (double)grown) &&
 		((rises(s, &s->shmem) && (double)grown * 2 >= all) ||
 			rises(s, groups_find(&s->own, &p->last.tgid))))
 		tell_shared(r, h, p, grown, (double)grown * 1e9 / (double)between_ns);
-	tell_unseen(r, s, all, all - files - (double)seen_grown(h),
-		(double)(s->shmem.trend.last_ns - s->since_ns) / 1e9);
+	if (!tell_unseen(r, s, all, all - files - (double)seen_grown(h),
+		    (double)(s->shmem.trend.last_ns - s->since_ns) / 1e9))
+		tell_hidden(r, s);
 	return 0;
 }
 

@@ -115,6 +115,9 @@ static int segments_send(struct capture *c, struct holders *s)
 		rc = 0; /* no System V IPC here: survey() said so */
 	if (all.list.n)
 		qsort(all.list.v, all.list.n, sizeof(all.list.v[0]), by_resident);
+	s->segment_bytes = 0;
+	vec_each (g, &all.list)
+		s->segment_bytes += g->resident_bytes;
 	for (size_t i = 0; i < MIN(all.list.n, (size_t)SEGMENTS_SENT) && !rc; i++)
 		if (all.list.v[i].resident_bytes + all.list.v[i].swap_bytes >= SEGMENT_LEAST)
 			rc = segment_send(c, s, &all.list.v[i]);

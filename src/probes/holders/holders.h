@@ -183,18 +183,21 @@ RECORD(held_trace, HELD_TRACE_FIELDS);
 RECORD(held_children, HELD_CHILDREN_FIELDS);
 
 /* What all processes have open together, as the latest look found it. */
-#define HELD_TOTALS_FIELDS(F, R)                                                     \
-	F(R, u64, pipes, COUNT, "pipes")                                             \
-	F(R, u64, pipe_bytes, BYTES, "in them, not read, in whole pages")            \
-	F(R, u64, memfd_bytes, BYTES, "memory of open files that have no name")      \
-	F(R, u64, unread_bytes, BYTES, "arrived at sockets, not read")               \
-	F(R, u64, unsent_bytes, BYTES, "written to sockets, not taken")              \
-	F(R, u64, sockets, COUNT, "sockets")                                         \
-	F(R, u32, processes, COUNT, "processes that were looked at")                 \
-	F(R, u32, refused, COUNT, "processes that may not be looked at")             \
-	F(R, u32, cut, NONE, "1: the look was cut short")                            \
-	F(R, u32, status_cut, NONE, "1: … so that some were not asked their status") \
-	F(R, u64, hugetlb_bytes, BYTES, "huge pages of the pools that are mapped")
+#define HELD_TOTALS_FIELDS(F, R)                                                         \
+	F(R, u64, pipes, COUNT, "pipes")                                                 \
+	F(R, u64, pipe_bytes, BYTES, "in them, not read, in whole pages")                \
+	F(R, u64, memfd_bytes, BYTES, "memory of open files that have no name")          \
+	F(R, u64, unread_bytes, BYTES, "arrived at sockets, not read")                   \
+	F(R, u64, unsent_bytes, BYTES, "written to sockets, not taken")                  \
+	F(R, u64, sockets, COUNT, "sockets")                                             \
+	F(R, u32, processes, COUNT, "processes that were looked at")                     \
+	F(R, u32, refused, COUNT, "processes that may not be looked at")                 \
+	F(R, u32, cut, NONE, "1: the look was cut short")                                \
+	F(R, u32, status_cut, NONE, "1: … so that some were not asked their status")     \
+	F(R, u64, hugetlb_bytes, BYTES, "huge pages of the pools that are mapped")       \
+	F(R, u64, shown_bytes, BYTES,                                                    \
+		"shared memory that something shows: of processes, each counted, files " \
+		"in tmpfs, segments; 0: not known")
 RECORD(held_totals, HELD_TOTALS_FIELDS);
 
 /* A thread of the kernel that works for memory, with its time on CPUs: when it changed. */

@@ -81,6 +81,8 @@ struct holders {
 	u64 first_look_ns; /* 0: there was none, or it left processes out */
 	u64 maps_until_ns;
 	bool reserved;             /* many huge pages are reserved for mappings */
+	u64 segment_bytes;         /* of all System V segments */
+	u64 shmem_bytes;           /* resident shared memory of all processes, each counted */
 	struct held_totals totals; /* of the present look */
 	u32 looks;
 	bool ksm;          /* it runs */

@@ -276,6 +276,7 @@ static void status_take(struct holders *s, u32 pid, struct held_process *r)
 		writes_take(s, pid, r);
 	}
 	s->totals.hugetlb_bytes += st.hugetlb_bytes;
+	s->shmem_bytes += st.rss_shmem_bytes;
 	holders_heap_offer(s, pid, st.rss_anon_bytes);
 	if (st.has_mm)
 		ksm_take(s, pid, r);
@@ -317,8 +318,21 @@ static void totals_take(struct holders *s, const struct held_process *r, int loo
 	t->sockets += r->sockets;
 }
 
+/* An upper bound: what several of them have is counted for each. Only where all of it is seen. */
+static u64 shown(const struct holders *s)
+{
+	u64 sum = s->segment_bytes + s->shmem_bytes + s->totals.memfd_bytes;
+
+	if (proc_scope_tests(&s->scope) || s->scope.by_task || !proc_namespace_is_first())
+		return 0;
+	vec_each (m, &s->tmpfs)
+		sum += m->used_bytes;
+	return MAX(sum, 1ULL); /* 0: not known */
+}
+
 static int totals_send(struct capture *c, struct holders *s)
 {
+	s->totals.shown_bytes = shown(s);
 	return capture_emit(c, &s->totals.h);
 }
 
@@ -370,6 +384,7 @@ int holders_look(struct capture *c, struct holders *s)
 	s->reserved = reserved_many();
 	s->ksm = ksm_runs();
 	s->children_cut = false;
+	s->shmem_bytes = 0;
 	memset(s->heaps, 0, sizeof(s->heaps));
 	s->totals = REC_INIT(struct held_totals, REC_HELD_TOTALS, 0);
 	groups_clear(&s->inodes);

@@ -949,6 +949,46 @@ static void test_unseen_growth(void **unused)
 }
 
 /* Others fill and free shared memory meanwhile: the machine's goes up and down. */
+/* What nothing shows, whether it grows or not: a risk where descriptors wait for who receives them;
+ * nothing where it is not known what is shown, or not all was looked at. */
+static void test_hidden(void **unused)
+{
+	enum { WAITING, NOBODY, SHOWN, UNKNOWN, CUT, KINDS };
+
+	(void)unused;
+	for (int k = 0; k < KINDS; k++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_shared_growth, 1);
+		string(&b, 1, "relay");
+		value(&b, SYSTEM_MEMINFO, "Shmem", 500 * MIB, NULL);
+		if (k != NOBODY)
+			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+				.in_flight = 20);
+		PUT_AT(&b, LOOK_NS, struct held_totals, REC_HELD_TOTALS, .processes = 50,
+			.cut = k == CUT,
+			.shown_bytes = k == UNKNOWN ? 0
+				       : k == SHOWN ? 480 * MIB
+						    : 200 * MIB);
+		if (k >= SHOWN) {
+			assert_int_equal(conclude(&b), 0);
+			end(&b);
+			continue;
+		}
+		f = only(&b);
+		assert_int_equal(f->level, k == WAITING ? LEVEL_RISK : LEVEL_NOTE);
+		assert_non_null(strstr(f->title,
+			"300 MiB of shared memory are in files that no process has open"));
+		assert_int_equal(
+			!!strstr(f->title, "20 descriptors wait to be received by relay (pid 9)"),
+			k == WAITING);
+		assert_int_equal(says(f->try_, "scm_fds /proc/9/fdinfo"), k == WAITING);
+		assert_int_equal(f->tgid, k == WAITING ? 9 : 0);
+		end(&b);
+	}
+}
+
 static void test_shared_growth_in_noise(void **unused)
 {
 	(void)unused;
@@ -1172,6 +1212,7 @@ int main(void)
 		cmocka_unit_test(test_maps_of_nobody),
 		cmocka_unit_test(test_shared_growth),
 		cmocka_unit_test(test_unseen_growth),
+		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_shared_growth_in_noise),
 		cmocka_unit_test(test_tmpfs_writer),
 		cmocka_unit_test(test_removed),
