@@ -301,6 +301,45 @@ int kbtf_enum(const char *name, int (*fn)(void *arg, u64 value, const char *name
 	return rc;
 }
 
+u32 kbtf_iterator(const char *name)
+{
+	_cleanup_free_ char *buf = malloc(KBTF_TYPE_MAX);
+	const struct kbtf_index *x;
+
+	if (!buf || kbtf_index_get(&x))
+		return 0;
+	vec_each (id, &x->iterators) {
+		const struct btf_type *t = kbtf_index_type(x, *id, buf);
+
+		if (t && !strcmp(kbtf_index_name(x, t->name_off), name))
+			return *id;
+	}
+	return 0;
+}
+
+static int member_offset(const struct btf *btf, const char *type, const char *member)
+{
+	s32 id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
+
+	for (u32 i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), member))
+			return (int)btf_member_bit_offset(t, i) / 8;
+	return -ENOENT;
+}
+
+int kbtf_offset(const char *type, const char *member)
+{
+	struct btf *local = btf__new_empty(), *kernel = NULL;
+	int rc = local ? btf__add_struct(local, type, 4) : -ENOMEM;
+
+	rc = rc < 0 ? rc : kbtf_extract(local, &kernel);
+	rc = rc ? rc : member_offset(kernel, type, member);
+	btf__free(kernel);
+	btf__free(local);
+	return rc;
+}
+
 /* Since tracepoints are guarded by SRCU-fast instead of preempt_disable(), each of them uses the
  * type of that guard (include/linux/tracepoint.h of 7.3). */
 bool kbtf_raw_is_preemptible(void)

@@ -23,6 +23,11 @@ int kbtf_extract(const struct btf *local, struct btf **ret);
  */
 int kbtf_enum(const char *name, int (*fn)(void *arg, u64 value, const char *name), void *arg);
 
+/* The type id of the iterator bpf_iter_NAME, by its whole name; 0: there is none. */
+u32 kbtf_iterator(const char *name);
+/* Where a member of a struct begins, in bytes; below 0: it is not known. */
+int kbtf_offset(const char *type, const char *member);
+
 #define KBTF_TRACEPOINT 64 /* longest name of a tracepoint, with its NUL */
 
 /* The number of arguments (u32) of each tracepoint, by its name in KBTF_TRACEPOINT bytes. */

@@ -127,7 +127,7 @@ static int type_note(struct kbtf_index *x, const struct btf_type *t, u32 id)
 
 	if (kbtf_is_named(t))
 		return vec_push(&x->named, n);
-	if (!btf_is_typedef(t) && !btf_is_datasec(t))
+	if (!btf_is_typedef(t) && !btf_is_datasec(t) && !btf_is_func(t))
 		return 0;
 	name = kbtf_index_name(x, t->name_off);
 	if (btf_is_datasec(t) && !strcmp(name, ".data..percpu"))
@@ -135,6 +135,9 @@ static int type_note(struct kbtf_index *x, const struct btf_type *t, u32 id)
 	if (btf_is_typedef(t) &&
 		!strncmp(name, KBTF_TRACEPOINT_PREFIX, sizeof(KBTF_TRACEPOINT_PREFIX) - 1))
 		return vec_push(&x->tracepoints, id);
+	if (btf_is_func(t) &&
+		!strncmp(name, KBTF_ITERATOR_PREFIX, sizeof(KBTF_ITERATOR_PREFIX) - 1))
+		return vec_push(&x->iterators, id);
 	return 0;
 }
 
@@ -188,6 +191,7 @@ static void index_free(struct kbtf_index *x)
 	vec_free(&x->offsets);
 	vec_free(&x->named);
 	vec_free(&x->tracepoints);
+	vec_free(&x->iterators);
 	free(x);
 }
 

@@ -11,6 +11,7 @@
 
 #define KBTF_TYPE_MAX (32U << 10) /* bytes of one type: members of the largest struct */
 #define KBTF_TRACEPOINT_PREFIX "btf_trace_"
+#define KBTF_ITERATOR_PREFIX "bpf_iter_"
 
 struct kbtf_named {
 	u32 id, name_off;
@@ -26,6 +27,7 @@ struct kbtf_index {
 	VEC(u32) offsets;             /* of each type from the start of the types; [0] is void */
 	VEC(struct kbtf_named) named; /* structs, unions and enums that have a name */
 	VEC(u32) tracepoints;         /* typedefs btf_trace_NAME */
+	VEC(u32) iterators;           /* functions bpf_iter_NAME */
 	u32 percpu;                   /* the section of per-CPU variables; 0: none */
 };
 

@@ -5,13 +5,13 @@
  * are still there is asked of the kernel at the end: by an iterator, made while we may.
  */
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/kbtf.h"
 #include "probes/holders/holders_inner.h"
 #include "sys/fdlink.h"
 #include "sys/proc.h"
@@ -54,18 +54,6 @@ u64 holders_map_look(struct holders *s, const char *process, const char *number)
 	return bytes;
 }
 
-/* Where the number of a map is in its kernel structure; below 0: not known. */
-static int id_offset(const struct btf *kernel)
-{
-	int type = btf__find_by_name_kind(kernel, "bpf_map", BTF_KIND_STRUCT);
-	const struct btf_type *t = type > 0 ? btf__type_by_id(kernel, (u32)type) : NULL;
-
-	for (u32 i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf__name_by_offset(kernel, btf_members(t)[i].name_off), "id"))
-			return (int)btf_member_bit_offset(t, i) / 8;
-	return -ENOENT;
-}
-
 #define INSN(code_, dst_, src_, off_, imm_)                                                \
 	{                                                                                  \
 		.code = (code_), .dst_reg = (dst_), .src_reg = (src_), .off = (s16)(off_), \
@@ -73,7 +61,7 @@ static int id_offset(const struct btf *kernel)
 	}
 
 /* Writes the number of each map there is: ctx is {meta, map}, the first member of meta the file. */
-static int iterator_load(int function, int offset)
+static int iterator_load(u32 function, int offset)
 {
 	const struct bpf_insn program[] = {
 		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_6, BPF_REG_1, 0, 0),
@@ -90,7 +78,7 @@ static int iterator_load(int function, int offset)
 		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = BPF_TRACE_ITER,
-		.attach_btf_id = (u32)function);
+		.attach_btf_id = function);
 
 	return bpf_prog_load(
 		BPF_PROG_TYPE_TRACING, "memwhy_maps", "GPL", program, ARRAY_SIZE(program), &o);
@@ -99,16 +87,11 @@ static int iterator_load(int function, int offset)
 /* A file that has the number of each map there is when it is read; below 0: the kernel has none. */
 static int iterator_open(void)
 {
-	struct btf *kernel = btf__load_vmlinux_btf();
 	_cleanup_close_ int program = -1, link = -1;
-	int function, offset;
+	u32 function = kbtf_iterator(ITERATOR);
+	int offset = kbtf_offset("bpf_map", "id");
 
-	if (!kernel)
-		return -errno;
-	function = btf__find_by_name_kind(kernel, ITERATOR, BTF_KIND_FUNC);
-	offset = id_offset(kernel);
-	btf__free(kernel);
-	if (function <= 0 || offset < 0)
+	if (!function || offset < 0)
 		return -ENOENT;
 	program = iterator_load(function, offset);
 	if (program >= 0)

@@ -485,8 +485,8 @@ static __always_inline int crashes(
 {
 	struct process_crashed *e;
 
-	if (!bpf_core_field_exists(task->tgid) || BPF_CORE_READ(task, tgid) != pid_tgid >> 32 ||
-		has_handler(task, signal) || !kill_in_scope(pid_tgid, (u64)task))
+	if (BPF_CORE_READ(task, tgid) != pid_tgid >> 32 || has_handler(task, signal) ||
+		!kill_in_scope(pid_tgid, (u64)task))
 		return 0;
 	e = event_begin(REC_PROCESS_CRASHED, sizeof(*e));
 	if (!e)
@@ -500,9 +500,9 @@ static __always_inline int crashes(
 }
 
 /* (int sig, struct kernel_siginfo *info, struct task_struct *task, int group, int result), in the
- * thread that sends it: once a process. Without BTF, which this kind of program needs, nothing is
- * known of the task. */
-SEC("tp_btf/signal_generate")
+ * thread that sends it: once a process. Without BTF nothing is known of the task, and this does not
+ * load. */
+SEC("raw_tp/signal_generate")
 int oom_signal(u64 *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -516,8 +516,7 @@ int oom_signal(u64 *ctx)
 	if ((signal != SIGNAL_KILL && signal != SIGNAL_TERM) || (u32)ctx[4] != SIGNAL_DELIVERED)
 		return 0;
 	bpf_get_current_comm(comm, sizeof(comm));
-	if (!is_daemon(comm) || !bpf_core_field_exists(task->tgid) || !may_kill_all() ||
-		!kill_in_scope(pid_tgid, (u64)task))
+	if (!is_daemon(comm) || !may_kill_all() || !kill_in_scope(pid_tgid, (u64)task))
 		return 0;
 	e = event_begin(REC_DAEMON_KILL, sizeof(*e));
 	if (!e)

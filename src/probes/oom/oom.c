@@ -9,8 +9,12 @@
 #include "probes/oom/oom_sample.h"
 #include "probes/oom/oom_view.h"
 #include "probes/probe.h"
+#include "sys/root.h"
 
 #define RING_BYTES (256U << 10) /* some 400 kills at once: a whole group */
+
+/* Where there are none, all would be loaded once more to find that out. */
+enum { OPT_KPROBES = 1 };
 
 static const struct attach_hook hooks[] = {
 	{
@@ -23,7 +27,7 @@ static const struct attach_hook hooks[] = {
 		.needs = "kprobes, or the vmscan tracepoints; it is in the log too",
 		.methods =
 			{
-				{"kprobe out_of_memory", {"oom_control_kprobe"}, {}, 0},
+				{"kprobe out_of_memory", {"oom_control_kprobe"}, {}, OPT_KPROBES},
 				{"raw tracepoints mm_vmscan_*_reclaim_begin",
 					{"oom_reclaim", "oom_memcg_reclaim"}, {}, 0},
 				{"raw tracepoint mm_vmscan_direct_reclaim_begin", {"oom_reclaim"},
@@ -33,9 +37,15 @@ static const struct attach_hook hooks[] = {
 	{
 		.data = "kills by systemd-oomd and the like, and crashes",
 		.needs = "the tracepoint signal:signal_generate, and kernel BTF",
-		.methods = {{"BTF tracepoint signal:signal_generate", {"oom_signal"}, {}, 0}},
+		.methods = {{"raw tracepoint signal:signal_generate", {"oom_signal"}, {}, 0}},
 	},
 };
+
+static u32 options(const struct capture *c)
+{
+	(void)c;
+	return sys_exists("/sys/bus/event_source/devices/kprobe/type") ? OPT_KPROBES : 0;
+}
 
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
@@ -85,6 +95,7 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
+	.options = options,
 	.prepare = prepare,
 	.record = record,
 	.single = true,
