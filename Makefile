@@ -249,7 +249,7 @@ deps:
 $(B)/tests/workloads/heap_work $(B)/tests/workloads/heap_faults $(B)/tests/workloads/forbid \
 $(B)/tests/workloads/stack_switch: WORK_CFLAGS := -fno-builtin
 # As distributions build.
-$(B)/tests/workloads/bench_load: WORK_CFLAGS := -fomit-frame-pointer
+$(B)/tests/workloads/bench_load $(B)/tests/workloads/no_frames: WORK_CFLAGS := -fomit-frame-pointer
 $(B)/tests/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fno-omit-frame-pointer $(WORK_CFLAGS) -o $@ $< -lpthread

@@ -2,6 +2,7 @@
 #include "cage/cage.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <linux/capability.h>
@@ -257,6 +258,18 @@ static int code_refuse(scmp_filter_ctx f)
 	return rc;
 }
 
+/* Maps are read, and programs attached again that are there: no new ones are. */
+static int programs_refuse(scmp_filter_ctx f)
+{
+	static const int commands[] = {BPF_PROG_LOAD, BPF_BTF_LOAD};
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands) && !rc; i++)
+		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 1,
+			SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)commands[i]));
+	return rc;
+}
+
 static int session_load(unsigned needs)
 {
 	static const int borrow[] = {SCMP_SYS(pidfd_getfd)};
@@ -271,6 +284,8 @@ static int session_load(unsigned needs)
 		rc = calls_refuse(f, session_never, ARRAY_SIZE(session_never));
 	if (!rc && !(needs & CAGE_BORROWS))
 		rc = calls_refuse(f, borrow, 1);
+	if (!rc)
+		rc = programs_refuse(f);
 	/* A program that is started inherits all this, and maps its code. */
 	if (!rc && !(needs & CAGE_SPAWNS))
 		rc = code_refuse(f);

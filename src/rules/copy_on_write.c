@@ -82,6 +82,14 @@ static int feed(void *v, const struct rec *rec)
 		}
 		return p ? 0 : -ENOMEM;
 	}
+	if (rec->kind == REC_PROCESS_PATH) {
+		const struct process_path *path = (const void *)rec;
+
+		p = groups_get(&s->by, &path->tgid);
+		if (p)
+			storm_walked(&p->storm, path);
+		return p ? 0 : -ENOMEM;
+	}
 	if (rec->kind == REC_WAITS_MADE)
 		return made_feed(s, (const void *)rec);
 	if (rec->kind == REC_PROCESS_MEMORY) {

@@ -8,6 +8,7 @@
 
 #include "base/groups.h"
 #include "probes/cgroups/cgroups.h"
+#include "probes/processes/processes.h"
 #include "probes/slab/slab.h"
 #include "probes/system/system.h"
 #include "report/view.h"
@@ -85,6 +86,10 @@ bool looks_too(const struct report *r, u32 tgid);
 void swappiness_tell(struct report *r, struct finding *f, const struct facts *facts, bool swaps);
 /* Adds the innermost n lines of a stack to the evidence, and says so where there is no more. */
 void finding_stack(struct report *r, struct finding *f, u32 stack, int n);
+/* Adds the stack that most samples have to the evidence; what: "code path". False: they are too
+ * few, or too different, to say anything, and nothing is added. */
+bool finding_walked(
+	struct report *r, struct finding *f, const struct process_path *path, const char *what);
 
 /* A rule that sums by one key beside the facts. */
 struct rule_sums {

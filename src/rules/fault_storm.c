@@ -35,8 +35,15 @@ void storm_add(struct storm *t, const struct faults_agg *r)
 	stack_offer(t, r->stack, r->count);
 }
 
+void storm_walked(struct storm *t, const struct process_path *p)
+{
+	if (p->count > t->walked.count)
+		t->walked = *p;
+}
+
 void storm_merge(struct storm *t, const struct storm *more)
 {
+	storm_walked(t, &more->walked);
 	t->pages += more->pages;
 	t->ns += more->ns;
 	t->faults += more->faults;
@@ -55,7 +62,8 @@ void storm_tell(struct report *r, struct finding *f, const struct storm *t, cons
 		fmt_bytes(b, (u64)((double)(t->pages * page) / seconds)));
 	finding_line(r, f->evidence, "%s in these faults, %s each", fmt_ns(b, t->ns),
 		fmt_ns(c, t->ns / MAX(t->faults, 1ULL)));
-	if (!t->stack || (double)t->stack_faults < PATH_LEAST * (double)t->with_stack)
+	if (finding_walked(r, f, &t->walked, "code path") || !t->stack ||
+		(double)t->stack_faults < PATH_LEAST * (double)t->with_stack)
 		return;
 	finding_line(r, f->evidence, "code path of %.0f %% of the sampled faults:",
 		100.0 * (double)t->stack_faults / (double)t->with_stack);

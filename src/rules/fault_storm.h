@@ -6,6 +6,7 @@
 #define MEMWHY_RULES_FAULT_STORM_H
 
 #include "probes/faults/faults.h"
+#include "probes/processes/processes.h"
 #include "report/report.h"
 
 /* Faults of one kind. */
@@ -13,6 +14,7 @@ struct storm {
 	u64 pages, ns, faults;
 	u32 stack; /* of most of them */
 	u64 stack_faults, with_stack;
+	struct process_path walked; /* the same without frame pointers; count 0: not sampled */
 };
 
 /* Did it allocate a page without reading a disk? */
@@ -20,6 +22,8 @@ bool storm_takes(const struct faults_agg *r);
 /* Of these: did it copy a page that others have too? */
 bool storm_copies(const struct faults_agg *r);
 void storm_add(struct storm *t, const struct faults_agg *r);
+/* Of the same process. */
+void storm_walked(struct storm *t, const struct process_path *p);
 void storm_merge(struct storm *t, const struct storm *more);
 /* The evidence: what: "copied", "touched". */
 void storm_tell(struct report *r, struct finding *f, const struct storm *t, const char *what);

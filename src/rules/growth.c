@@ -45,9 +45,10 @@ struct grown {
 	u64 start_ns; /* of the process: an id that is used again begins anew */
 	u64 cgroup;
 	u32 stack;
-	u64 stack_faults; /* of the code path with the most faults on anonymous memory */
-	u64 faults;       /* sampled with a stack */
-	u64 swap_bytes;   /* as it was last known */
+	u64 stack_faults;           /* of the code path with the most faults on anonymous memory */
+	u64 faults;                 /* sampled with a stack */
+	struct process_path walked; /* the same of stacks that need no frame pointers */
+	u64 swap_bytes;             /* as it was last known */
 	u64 first_stack_bytes, stack_bytes; /* of its first thread; 0: not known */
 	u64 heap_limit_bytes;               /* as its command line says; 0: it does not */
 	u32 ppid;
@@ -146,6 +147,17 @@ static int family_feed(struct state *s, const struct process_family *r)
 	return 0;
 }
 
+static int path_feed(struct state *s, const struct process_path *r)
+{
+	struct grown *g = groups_get(&s->sums.by, &r->tgid);
+
+	if (!g)
+		return -ENOMEM;
+	if (r->count > g->walked.count)
+		g->walked = *r;
+	return 0;
+}
+
 static int fault_feed(struct state *s, const struct faults_agg *r)
 {
 	struct path path = {r->tgid, r->stack};
@@ -175,6 +187,8 @@ static int feed(void *v, const struct rec *r)
 		return memory_feed(s, (const void *)r);
 	if (r->kind == REC_PROCESS_FAMILY)
 		return family_feed(s, (const void *)r);
+	if (r->kind == REC_PROCESS_PATH)
+		return path_feed(s, (const struct process_path *)r);
 	if (r->kind == REC_FAULTS_AGG)
 		return fault_feed(s, (const void *)r);
 	return facts_feed(&s->sums.facts, r);
@@ -353,7 +367,8 @@ static void tell_numbers(
 
 static void tell_path(struct report *r, struct finding *f, const struct grown *g)
 {
-	if (!g->stack || (double)g->stack_faults < PATH_LEAST * (double)g->faults)
+	if (finding_walked(r, f, &g->walked, "code path that touches most new pages") ||
+		!g->stack || (double)g->stack_faults < PATH_LEAST * (double)g->faults)
 		return;
 	finding_line(r, f->evidence,
 		"code path that touches most new pages (%.0f %% of the sampled faults):",

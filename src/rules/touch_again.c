@@ -70,6 +70,16 @@ static int fault_feed(struct state *s, const struct faults_agg *r)
 	return 0;
 }
 
+static int path_feed(struct state *s, const struct process_path *r)
+{
+	struct process_faults *p = groups_get(&s->sums.by, &r->tgid);
+
+	if (!p)
+		return -ENOMEM;
+	storm_walked(&p->touched, r);
+	return 0;
+}
+
 static int memory_feed(struct state *s, const struct process_memory *r)
 {
 	struct process_faults *p = groups_get(&s->sums.by, &r->tgid);
@@ -121,6 +131,8 @@ static int feed(void *v, const struct rec *r)
 		return fault_feed(s, (const void *)r);
 	case REC_PROCESS_MEMORY:
 		return memory_feed(s, (const void *)r);
+	case REC_PROCESS_PATH:
+		return path_feed(s, (const void *)r);
 	case REC_MMCALLS_AGG:
 		return call_feed(s, (const void *)r);
 	case REC_MMCALLS_SAMPLED:

@@ -28,6 +28,9 @@ u64 min_free_next(const struct report *r, u64 now_kib, u32 pageblock_order)
 	return h->memory_bytes && next * 1024 <= h->memory_bytes / 20 ? next : 0;
 }
 
+#define WALKED_LEAST 4   /* samples of a process */
+#define WALKED_PART 0.15 /* of them: a smaller one does not say where they come from */
+
 struct stack_told {
 	struct report *r;
 	struct finding *f;
@@ -69,6 +72,18 @@ void finding_stack(struct report *r, struct finding *f, u32 stack, int n)
 	if (t.n < 2)
 		finding_line(r, f->evidence,
 			"   and no further: check follows frame pointers, which this code lacks");
+}
+
+bool finding_walked(
+	struct report *r, struct finding *f, const struct process_path *path, const char *what)
+{
+	if (path->samples < WALKED_LEAST ||
+		(double)path->count < WALKED_PART * (double)path->samples)
+		return false;
+	finding_line(r, f->evidence, "%s (%llu of %llu sampled faults):", what, path->count,
+		path->samples);
+	finding_stack(r, f, path->stack, 6);
+	return true;
 }
 
 bool looks_too(const struct report *r, u32 tgid)

@@ -33,6 +33,7 @@ eval "common_$(declare -f teardown)"
 
 teardown() {
 	[ -z "${seeker:-}" ] || { pkill -KILL -P "$seeker"; kill "$seeker"; } 2>/dev/null || true
+	[ -z "${other:-}" ] || kill "$other" 2>/dev/null || true
 	[ -z "${instance:-}" ] || "$with_kernelfs" rmdir "/sys/kernel/tracing/instances/$instance" 2>/dev/null || true
 	[ -z "${bpffs:-}" ] || ! mountpoint -q "$bpffs" || umount "$bpffs"
 	common_teardown
@@ -71,6 +72,25 @@ teardown() {
 	# 204,800 faults, of which each 61st of a CPU has its stack
 	jq -e '[.rows[] | select(any(.stack[]?; test("^touch_(pages|anonymous)"))) | .count] | add > 3000' faults
 	jq -e '[.notes[]? | select(test("without their stack"))] == []' report
+}
+
+# Frame pointers find the innermost function and no further.
+@test "check: code without frame pointers that takes memory is named with its callers" {
+	"$WORKLOADS/no_frames" grow 60 3>&- &
+	seeker=$!
+	"$WORKLOADS/no_frames" again 60 3>&- &
+	other=$!
+	"$MEMWHY" check --for 8s --record log.mw -o json >report
+	kill "$other" "$seeker"
+	jq -c --arg grows "$seeker" --arg again "$other" '.findings[] | select(.title | test("pid (\($grows)|\($again))\\)")) | {rule, title, evidence}' report
+	for name in "$seeker growth request_answer" "$other touch-again request_compute"; do
+		read -r pid rule caller <<<"$name"
+		jq -e --arg pid "(pid $pid)" --arg rule "$rule" --arg caller "from $caller+" '[.findings[] |
+			select(.rule == $rule and (.title | contains($pid))) | .evidence[]] | any(contains($caller))' report >/dev/null ||
+			{ echo "$name" && return 1; }
+	done
+	# A recording has the same stacks.
+	"$MEMWHY" check --input log.mw -o json | jq -e '[.findings[].evidence[] | select(contains("from request_answer+"))] | length == 1'
 }
 
 # The estimate is of the time in which programs counted, not of that after the last was attached.

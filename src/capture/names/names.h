@@ -70,9 +70,10 @@ u32 names_callers(struct names *n, const struct stack_maps *maps, u32 tgid, u32 
 /* Id of a stack of user addresses, innermost first, all of them return addresses. 0: no memory. */
 u32 names_user_stack(struct names *n, const struct process_map *map, const u64 *ips, u32 count);
 /* Id of a stack of addresses, innermost first: of the kernel, then of the process that has this map
- * (NULL: not known). Those that are too many are left out. 0: none, or no memory. */
+ * (NULL: not known), which were had by `method` (flags of REC_STACK). Those that are too many are
+ * left out. 0: none, or no memory. */
 u32 names_addresses(struct names *n, const u64 *kernel, u32 n_kernel, const struct process_map *map,
-	const u64 *user, u32 n_user);
+	const u64 *user, u32 n_user, u16 method);
 /* Kernel addresses are those of another kernel than the one that runs: they have no names here. */
 void names_kernel_is_other(struct names *n);
 /* The files of all maps: what a map to be asked with is made with. */

@@ -240,7 +240,7 @@ u32 names_user_stack(struct names *n, const struct process_map *map, const u64 *
 }
 
 u32 names_addresses(struct names *n, const u64 *kernel, u32 n_kernel, const struct process_map *map,
-	const u64 *user, u32 n_user)
+	const u64 *user, u32 n_user, u16 method)
 {
 	u32 ids[4 * STACK_DEPTH_MAX], count = 0;
 
@@ -248,9 +248,7 @@ u32 names_addresses(struct names *n, const u64 *kernel, u32 n_kernel, const stru
 		ids[count++] = kernel_frame(n, kernel[i], i > 0);
 	for (u32 i = 0; i < n_user && count < ARRAY_SIZE(ids); i++)
 		ids[count++] = user_frame(n, map, user[i], i > 0);
-	return count ? stack_send(n, ids, count,
-			       n_user ? STACK_BY_FRAME_POINTERS | STACK_KERNEL << 8 : STACK_EXACT)
-		     : 0;
+	return count ? stack_send(n, ids, count, n_user ? method : STACK_EXACT) : 0;
 }
 
 u32 names_kernel_symbol(struct names *n, u64 address)

@@ -18,6 +18,7 @@
 #include "probes/probe.h"
 #include "probes/processes/processes_family.h"
 #include "probes/processes/processes_look.h"
+#include "probes/processes/processes_paths.h"
 #include "probes/processes/processes_table.h"
 #include "sys/root.h"
 #include "sys/users.h"
@@ -47,6 +48,7 @@ struct processes {
 	struct proc_scope scope;
 	struct processes_look look;
 	struct processes_families families;
+	struct processes_paths paths;
 	struct cgroup_mounts mounts;
 	struct cgroup group;
 	struct groups users; /* uid to the string of its name */
@@ -55,6 +57,7 @@ struct processes {
 	u64 tick_ns; /* of one clock tick of stat */
 	u64 next_ns, scan_ns, fresh_ns, look_ns, begin_ns;
 	bool told_stretch, told_truncated;
+	bool follows_paths; /* see stack_samples_wanted */
 };
 
 /* Not twice within this time. */
@@ -91,6 +94,19 @@ static void identity_check(
 	e->start_ns = start_ns;
 }
 
+static void faults_add(const struct sample *sm, struct process_entry *e, const struct proc_stat *st)
+{
+	u64 ns = sm->now_ns - e->faults_read_ns;
+
+	if (e->faults_read_ns && ns < NSEC_PER_SEC / 10)
+		return;
+	e->faults_second = e->faults_read_ns && st->minflt > e->faults
+				   ? (st->minflt - e->faults) * NSEC_PER_SEC / ns
+				   : 0;
+	e->faults = st->minflt;
+	e->faults_read_ns = sm->now_ns;
+}
+
 /* The group that the memory is charged to, where records name groups of that hierarchy. */
 static void cgroup_check(const struct sample *sm, struct process_entry *e)
 {
@@ -117,6 +133,7 @@ static bool stat_read(const struct sample *sm, struct process_entry *e, struct p
 		return false;
 	}
 	identity_check(sm, e, ret);
+	faults_add(sm, e, ret);
 	e->ppid = (u32)ret->ppid;
 	cgroup_check(sm, e);
 	return true;
@@ -463,6 +480,12 @@ static void sample_pace(const struct sample *sm, u64 send_cpu_ns)
 		p->look_ns = MAX(p->look_ns, sm->now_ns + send_cpu_ns * LOOK_PART);
 }
 
+static int paths_step(struct processes *p, struct capture *c, bool scanned, u64 now_ns)
+{
+	return p->follows_paths ? processes_paths_step(&p->paths, c, &p->table, scanned, now_ns)
+				: 0;
+}
+
 static int processes_sample(struct capture *c, void *state)
 {
 	struct processes *p = state;
@@ -472,7 +495,7 @@ static int processes_sample(struct capture *c, void *state)
 
 	if (!c->ending && sm.now_ns < p->next_ns) {
 		processes_dip(&p->table, sm.now_ns);
-		return 0;
+		return paths_step(p, c, false, sm.now_ns);
 	}
 	sample_plan(&sm);
 	rc = processes_read(&sm);
@@ -480,7 +503,7 @@ static int processes_sample(struct capture *c, void *state)
 	if (!rc)
 		rc = chosen_send(&sm);
 	sample_pace(&sm, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
-	return rc;
+	return rc ? rc : paths_step(p, c, true, sm.now_ns);
 }
 
 /* The first process belongs to root: where others are hidden, it is. */
@@ -503,6 +526,8 @@ static int processes_open(struct capture *c, void *state, struct err *err)
 	p->begin_ns = clock_mono_ns();
 	p->table.files.left = c->opt.watch_ns ? file_room(PROCESS_FILES_MOST) : 0;
 	processes_families_init(&p->families);
+	processes_paths_init(&p->paths);
+	p->follows_paths = stack_samples_wanted(&c->opt);
 	groups_init(&p->last, sizeof(u32), sizeof(struct process_memory));
 	groups_init(&p->users, sizeof(u32), sizeof(u32));
 	p->look_ns = p->begin_ns + LOOK_NS;
@@ -520,6 +545,7 @@ static void processes_close(void *state)
 
 	processes_table_free(&p->table);
 	processes_families_free(&p->families);
+	processes_paths_free(&p->paths);
 	groups_free(&p->last);
 	groups_free(&p->users);
 	proc_scope_free(&p->scope);
@@ -541,6 +567,8 @@ static const struct kind kinds[] = {
 		PROCESS_MEMORY_FIELDS,
 		"a process that is big or grows, sent when it has changed; flag 1: two members are "
 		"exact"),
+	RECORD_KIND(REC_PROCESS_PATH, struct process_path, "process_path", PROCESS_PATH_FIELDS,
+		"which code path makes a process grow, sampled"),
 	RECORD_KIND(REC_PROCESS_FAMILY, struct process_family, "process_family",
 		PROCESS_FAMILY_FIELDS, "processes of one name and descent that grow together"),
 	RECORD_KIND(REC_PROCESS_DETAIL, struct process_detail, "process_detail",

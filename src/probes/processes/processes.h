@@ -81,6 +81,18 @@ RECORD(process_memory, PROCESS_MEMORY_FIELDS);
 	F(R, u64, oldest_ns, NS, "start of the oldest, of CLOCK_MONOTONIC; 0: not known")
 RECORD(process_family, PROCESS_FAMILY_FIELDS);
 
+/*
+ * Which code path makes a process grow, of two seconds in which it was looked at: page faults on
+ * memory without a file that is still there, sampled, with stacks that need no frame pointers.
+ * Those with most samples are sent.
+ */
+#define PROCESS_PATH_FIELDS(F, R)                          \
+	F(R, u32, tgid, ID, "process")                     \
+	F(R, u32, stack, STACK, "its innermost frames")    \
+	F(R, u64, count, COUNT, "samples with this stack") \
+	F(R, u64, samples, COUNT, "samples of the process in all")
+RECORD(process_path, PROCESS_PATH_FIELDS);
+
 enum process_detail_flags {
 	PROCESS_ROLLUP = 1, /* the members from pss_bytes on are known */
 };

@@ -227,6 +227,31 @@ static void test_growth(void **unused)
 	assert_false(says(f->evidence, "no further"));
 	end(&b);
 
+	/* A stack that needs no frame pointers is preferred, unless there are too few. */
+	begin(&b, &rule_growth, 1);
+	grow(&b, steady, ARRAY_SIZE(steady));
+	stack(&b, 5);
+	PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_WRITE,
+		.map = MAPPING_HEAP, .stack = 6, .count = 10);
+	PUT(&b, struct process_path, REC_PROCESS_PATH, .tgid = 7, .stack = 5, .count = 30,
+		.samples = 40);
+	PUT(&b, struct process_path, REC_PROCESS_PATH, .tgid = 7, .stack = 6, .count = 10,
+		.samples = 40);
+	f = only(&b);
+	assert_true(says(f->evidence, "most new pages (30 of 40 sampled faults)"));
+	assert_true(says(f->evidence, "from 0x2000"));
+	end(&b);
+
+	begin(&b, &rule_growth, 1);
+	grow(&b, steady, ARRAY_SIZE(steady));
+	PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_WRITE,
+		.map = MAPPING_HEAP, .stack = 6, .count = 10);
+	PUT(&b, struct process_path, REC_PROCESS_PATH, .tgid = 7, .stack = 5, .count = 3,
+		.samples = 3);
+	f = only(&b);
+	assert_true(says(f->evidence, "most new pages (100 % of the sampled faults)"));
+	end(&b);
+
 	begin(&b, &rule_growth, 1);
 	grow(&b, step, ARRAY_SIZE(step));
 	assert_int_equal(conclude(&b), 0); /* one step is no slope */

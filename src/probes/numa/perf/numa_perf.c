@@ -219,7 +219,8 @@ static u32 stack_make(struct numa_perf *p, const struct perfdata_record *r)
 			user[n_user++] = r->sample.ip;
 	}
 	return names_addresses(p->capture.names, kernel, n_kernel,
-		perf_spaces_of(&p->spaces, r->where.pid), user, n_user);
+		perf_spaces_of(&p->spaces, r->where.pid), user, n_user,
+		STACK_BY_FRAME_POINTERS | STACK_KERNEL << 8);
 }
 
 /* Most stacks come again, in the same process with the same mappings. */
