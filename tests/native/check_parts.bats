@@ -64,7 +64,7 @@ teardown() {
 
 # Stacks are addresses: each process brings new ones, and the map of the kernel's own ids forgets none.
 @test "check: who comes after thousands of processes has a code path, too" {
-	"$MEMWHY" check --for 60s --record log.mw -o json -- sh -c 'i=0
+	"$MEMWHY" check --for 1h --record log.mw -o json -- sh -c 'i=0
 		while [ $i -lt 3000 ]; do sh -c :; i=$((i + 1)); done
 		for i in 1 2 3 4; do echo go | "$0" 200; done' "$WORKLOADS/touch" >report 2>/dev/null
 	"$MEMWHY" faults --input log.mw --stacks -o json --limit 0 >faults
