@@ -76,8 +76,13 @@ struct placement_verdict placement_judge(const struct placement *p)
 	v.far_pages = sum_of(p->pages, p->nodes, v.far_on);
 	v.all_pages = sum_of(p->pages, p->nodes, ~0U);
 	v.user = largest_of(p->ran_ns, p->nodes, v.users);
-	v.home = largest_of(p->pages, p->nodes, v.far_on);
 	v.why = why_of(p, &v);
+	if (v.why == PLACEMENT_POLICY) { /* on other nodes are pages of files, as they were read */
+		for (u32 i = 0; i < p->nodes; i++)
+			v.far_on &= p->policy_pages[i] ? ~0U : ~(1U << i);
+		v.far_pages = sum_of(p->pages, p->nodes, v.far_on);
+	}
+	v.home = largest_of(p->pages, p->nodes, v.far_on);
 	return v;
 }
 

@@ -41,7 +41,7 @@ enum placement_why {
 
 struct placement_verdict {
 	u32 why;           /* enum placement_why */
-	u32 users, far_on; /* nodes that use memory; far nodes that hold some */
+	u32 users, far_on; /* nodes that use memory; far nodes that hold some (by the policy) */
 	u32 user, home;    /* of these, the one with most CPU time; with most far pages */
 	u64 far_pages, all_pages;
 };

@@ -76,6 +76,24 @@ static void test_policy(void **state)
 	end(&b);
 }
 
+/* Pages of files on nodes that the policy does not name are no work of it. */
+static void test_policy_beside_files(void **state)
+{
+	const struct finding *f;
+
+	(void)state;
+	begin_rule();
+	PUT(&b, struct process_numa, REC_PROCESS_NUMA, .tgid = 7, .nodes = 4, .comm = "job",
+		.resident_pages = {0, 33000, 1000, 2000}, .policy_pages = {0, 33000},
+		.threads = {1}, .ran_ns = {3 * NSEC_PER_SEC}, .policy = 5);
+	f = found();
+	assert_string_equal(f->title, "job (pid 7) runs on node 0, and its policy bind:1 puts its "
+				      "memory elsewhere: 92 % is on node 1");
+	assert_true(says(f->try_, "`migratepages 7 1 0`"));
+	assert_true(says(f->undo, "`migratepages 7 0 1`"));
+	end(&b);
+}
+
 /* A small program is told of too, if it does something. */
 static void test_policy_of_a_small_one(void **state)
 {
@@ -178,6 +196,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_touch),
 		cmocka_unit_test(test_policy),
+		cmocka_unit_test(test_policy_beside_files),
 		cmocka_unit_test(test_policy_of_a_small_one),
 		cmocka_unit_test(test_policy_of_mappings),
 		cmocka_unit_test(test_policy_that_is_fine),
