@@ -320,8 +320,7 @@ void metrics_findings(struct metrics *m, const struct report *r)
 
 const char *const *metrics_names(struct metrics *m, u64 cgroup)
 {
-	tally_look(m->s.tally, cgroup, &m->lock);
-	return tally_names(m->s.tally, cgroup);
+	return tally_killed(m->s.tally, cgroup, &m->lock);
 }
 
 void metrics_settle(struct metrics *m)

@@ -37,7 +37,7 @@ void metrics_settle(struct metrics *m);
 void metrics_feed(struct metrics *m, const struct rec *r);
 /* The findings of the interval that has just ended, in place of those before. */
 void metrics_findings(struct metrics *m, const struct report *r);
-/* What is known of a group's container and pod: see tally_names(). By the thread that feeds. */
+/* What is known of a group's container and pod: see tally_killed(). By the thread that feeds. */
 const char *const *metrics_names(struct metrics *m, u64 cgroup);
 /* All series. Counts are added to what metrics themselves know. */
 void metrics_expose(struct metrics *m, enum exposition_format format,

@@ -23,6 +23,7 @@ struct group {
 	char *path;               /* NULL: not known yet */
 	char *names[GROUP_NAMES]; /* of its container and pod */
 	u32 looks;                /* for them, that are left */
+	bool settled;             /* there are no more names than these */
 	bool counted;             /* it has series */
 	struct group_sums sums;
 	struct cgroup_usage usage; /* h.size 0: it was not told */
@@ -142,6 +143,7 @@ void tally_name(struct tally *g, const struct rec_cgroup *r)
 	free(one->path);
 	one->path = path;
 	one->looks = LOOKS_EACH;
+	one->settled = false;
 }
 
 static void name_keep(char **to, const char *name)
@@ -160,10 +162,11 @@ static void group_look(struct tally *g, struct group *one, pthread_mutex_t *lock
 	struct container_names names;
 	enum group_named named = group_names(one->path, &names);
 
-	one->looks = named == GROUP_UNNAMED ? one->looks - 1 : 0;
+	one->settled = named != GROUP_UNNAMED;
+	one->looks -= one->looks > 0;
 	if (named == GROUP_PLAIN)
 		return;
-	g->looks--;
+	g->looks -= g->looks > 0;
 	pthread_mutex_lock(lock);
 	name_keep(&one->names[0], names.container);
 	name_keep(&one->names[1], names.pod);
@@ -175,8 +178,18 @@ void tally_look(struct tally *g, u64 id, pthread_mutex_t *lock)
 {
 	struct group *one = group_find(g, id);
 
-	if (g->looks && one && one->path && one->looks)
+	if (g->looks && one && one->path && one->looks && !one->settled)
 		group_look(g, one, lock);
+}
+
+const char *const *tally_killed(struct tally *g, u64 id, pthread_mutex_t *lock)
+{
+	static const char *const none[GROUP_NAMES];
+	struct group *one = group_find(g, id);
+
+	if (one && one->path && !one->settled)
+		group_look(g, one, lock);
+	return one ? (const char *const *)one->names : none;
 }
 
 void tally_look_again(struct tally *g, pthread_mutex_t *lock)
@@ -185,16 +198,8 @@ void tally_look_again(struct tally *g, pthread_mutex_t *lock)
 
 	g->looks = LOOKS_MOST;
 	HASH_ITER (hh, g->by_id, one, next)
-		if (g->looks && one->path && one->counted && one->looks)
+		if (g->looks && one->path && one->counted && one->looks && !one->settled)
 			group_look(g, one, lock);
-}
-
-const char *const *tally_names(const struct tally *g, u64 id)
-{
-	static const char *const none[GROUP_NAMES];
-	const struct group *one = group_find(g, id);
-
-	return one ? (const char *const *)one->names : none;
 }
 
 void tally_usage(struct tally *g, const struct cgroup_usage *u)

@@ -42,7 +42,8 @@ void tally_look_again(struct tally *g, pthread_mutex_t *lock);
 /* "container_name", "pod", "namespace", in this order; each may be NULL: not known. */
 #define GROUP_NAMES 3
 extern const char *const group_name_words[GROUP_NAMES];
-const char *const *tally_names(const struct tally *g, u64 id);
+/* The names of a group that lost a process: kills are few, so no bound on looks keeps them back. */
+const char *const *tally_killed(struct tally *g, u64 id, pthread_mutex_t *lock);
 void tally_usage(struct tally *g, const struct cgroup_usage *u);
 /* Drops those whose directory is gone. */
 void tally_sweep(struct tally *g);

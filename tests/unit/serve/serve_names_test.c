@@ -105,6 +105,51 @@ static void test_late(void **state)
 	end(m);
 }
 
+/* Containers without a name, of which as many are looked for as an interval allows. */
+static void looks_use_up(struct metrics *m)
+{
+	char path[128];
+
+	for (u64 i = 0; i < 64; i++) {
+		snprintf(path, sizeof(path), "/kubepods/pod1/%064llx", i);
+		group_feed(m, GROUP + 100 + i, path);
+	}
+}
+
+/* The name of a killed container is looked for however many were before, and takes no look from
+ * the next interval's. */
+static void test_kill_after_many(void **state)
+{
+	struct metrics *m = begin();
+	char path[PATH_MAX];
+
+	(void)state;
+	looks_use_up(m);
+	group_feed(m, GROUP, "/kubepods/pod1/" ID);
+	fixture_put_text(LOG, "");
+	names_are(m, "front", "web-1", "shop");
+	/* The next one is not looked for: what it was called is gone when it is asked for. */
+	group_feed(m, GROUP + 1, "/kubepods/pod2/" ID);
+	assert_int_equal(sys_path(path, LOG), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_null(metrics_names(m, GROUP + 1)[0]);
+	end(m);
+}
+
+/* … and however often it was looked for in vain. */
+static void test_kill_after_long(void **state)
+{
+	struct metrics *m = begin();
+
+	(void)state;
+	group_feed(m, GROUP, "/kubepods/pod1/" ID);
+	for (u32 i = 0; i < 10; i++)
+		names_are(m, NULL, NULL, NULL);
+	fixture_put_text(LOG, "");
+	names_are(m, "front", "web-1", "shop");
+	end(m);
+}
+
 /* A disk that is slow: opening a directory waits until the test says so. */
 static sem_t opening, may_go;
 static bool slow;
@@ -154,6 +199,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_kill_after_many),
+		cmocka_unit_test(test_kill_after_long),
 		cmocka_unit_test(test_slow_disk),
 	};
 
