@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -172,12 +174,39 @@ static void test_stubborn(void **state)
 	profiler_end(&p);
 }
 
+/* Where the end of the command cannot be watched, it is ended at once, and whoever asked is told;
+ * nobody waits for it. From here on this program has no pidfd_open(). */
+static void test_unwatched(void **state)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	_cleanup_str_ struct str out = {};
+	struct profiler p;
+
+	(void)state;
+	assert_non_null(filter);
+	assert_int_equal(
+		seccomp_rule_add(filter, SCMP_ACT_ERRNO(EMFILE), SCMP_SYS(pidfd_open), 0), 0);
+	assert_int_equal(seccomp_load(filter), 0);
+	seccomp_release(filter);
+	assert_int_equal(syscall(SYS_pidfd_open, getpid(), 0), -1);
+	assert_int_equal(errno, EMFILE);
+
+	assert_int_equal(profiler_begin(&p), 0);
+	for (int i = 0; i < 4; i++) { /* more than are made at once: none stays */
+		assert_false(take(ask(&p, i % 2 ? STUBBORN : LONG), &out));
+		assert_non_null(strstr(str_get(&out), "could not be run"));
+	}
+	for (int ms = 0; ms < ANSWER_MS && child_of(p.pid); ms += 5)
+		poll(NULL, 0, 5);
+	assert_int_equal(child_of(p.pid), 0);
+	profiler_end(&p);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_made),
-		cmocka_unit_test(test_busy),
-		cmocka_unit_test(test_stubborn),
+		cmocka_unit_test(test_made), cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_stubborn), cmocka_unit_test(test_unwatched), /* the last */
 	};
 
 	if (argc > 5 && !strcmp(argv[0], "memwhy"))
