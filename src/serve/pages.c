@@ -241,13 +241,6 @@ static void profiles_answer(
 			"or the line allow-profiles in its --config file.");
 		return;
 	}
-	if (q->from_page || (!q->by_address && !q->known)) {
-		answer_refuse(ret, 403,
-			"Pages of web sites may not ask for profiles. Ask by an address or "
-			"localhost (by another name only with --auth), and without Origin or "
-			"Referer.");
-		return;
-	}
 	if (!*rest || !strcmp(rest, "/")) {
 		profiles_list(ret);
 		return;
@@ -267,15 +260,28 @@ static void symbols_answer(struct http_answer *ret)
 	str_add(&ret->body, "num_symbols: 0\n");
 }
 
+/*
+ * May a web site be behind it, which has a browser ask? Any site can have its name stand for this
+ * machine, so a name counts only with a password: on loopback, which nobody else reaches, and
+ * wherever profiles are made. Those are for no page at all.
+ */
+static bool is_of_web_site(const struct service *s, const struct http_request *q, bool profiles)
+{
+	bool by_strange_name = q->by_name && !q->known;
+
+	return profiles ? by_strange_name || q->from_page : by_strange_name && s->loopback;
+}
+
 void service_answer(void *arg, const struct http_request *q, struct http_answer *ret)
 {
+	bool profiles = !strncmp(q->path, PROFILES, strlen(PROFILES));
 	struct service *s = arg;
 
-	if (s->loopback && q->by_name && !q->known) {
+	if (is_of_web_site(s, q, profiles)) {
 		answer_refuse(ret, 403,
-			"This service is for its own machine: ask by an address or localhost (by "
-			"another name only with --auth), as any web site can have its name stand "
-			"for this machine.");
+			"Web sites may not ask here. Use an address or localhost in the URL (any "
+			"other name needs --auth); a request for a profile may not carry Origin or "
+			"Referer.");
 	} else if (q->post && s->profiler.socket >= 0 && !strcmp(q->path, PROFILES "/symbol")) {
 		symbols_answer(ret);
 	} else if (q->post) {
@@ -289,7 +295,7 @@ void service_answer(void *arg, const struct http_request *q, struct http_answer 
 		page_answer(s, q, ret);
 	} else if (!strncmp(q->path, INCIDENTS, strlen(INCIDENTS))) {
 		incidents_answer(s, q, q->path + strlen(INCIDENTS), ret);
-	} else if (!strncmp(q->path, PROFILES, strlen(PROFILES))) {
+	} else if (profiles) {
 		profiles_answer(s, q, q->path + strlen(PROFILES), ret);
 	} else {
 		not_found(ret);

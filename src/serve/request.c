@@ -208,8 +208,7 @@ static int header_parse(const struct line *l, struct http_request *ret)
 	} else if (header_is(l, "Content-Length", &v)) {
 		return length_parse(&v, &ret->body);
 	} else if (header_is(l, "Host", &v)) {
-		ret->by_address = host_is_address(&v);
-		ret->by_name = !ret->by_address;
+		ret->by_name |= !host_is_address(&v);
 	} else if (header_is(l, "Origin", &v) || header_is(l, "Referer", &v)) {
 		ret->from_page = true;
 	} else if (header_is(l, "Sec-Fetch-Site", &v)) {

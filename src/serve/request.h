@@ -17,8 +17,7 @@ struct http_request {
 	u32 body;                      /* bytes that follow */
 	char path[REQUEST_PATH_MAX];   /* without what follows '?' */
 	char query[REQUEST_QUERY_MAX]; /* what follows it */
-	bool by_address;               /* Host is an address or localhost */
-	bool by_name;                  /* Host is anything else */
+	bool by_name;                  /* Host is neither an address nor localhost */
 	bool from_page;                /* a page had a browser ask, by what that says of it */
 	bool openmetrics;              /* preferred over text/plain */
 	bool html;                     /* likewise: a browser asks */
