@@ -39,10 +39,11 @@ void burst_open(
 	spec->due(c); /* what it compares with next time */
 }
 
-/* Who watches for minutes sees enough of what happens often with a quarter of them. */
+/* Who watches for minutes, and a service, sees enough of what happens often with a quarter of them.
+ */
 static u64 burst_every(const struct burst *b)
 {
-	bool rarer = b->c->opt.watch_ns && b->spec->length_ns < b->spec->every_ns / 2;
+	bool rarer = b->c->opt.sample_ns && b->spec->length_ns < b->spec->every_ns / 2;
 
 	return b->spec->every_ns * (rarer ? 4 : 1);
 }

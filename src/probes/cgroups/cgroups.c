@@ -17,8 +17,10 @@
 #define EVERY_NS NSEC_PER_SEC
 /* Drains come on top of the sampler's own period: not twice within this time. */
 #define GAP_NS (EVERY_NS * 9 / 10)
-/* Samples are to take no more than this part of one cpu; the time between them is stretched. */
+/* Samples are to take no more than this part of one cpu, those of a service of this; the time
+ * between them is stretched. */
 #define COST_PART 100
+#define SERVICE_COST_PART 400
 #define SENT_MAX 64
 #define GROWN_PART 64   /* of its limit: a group that took so much meanwhile is looked at, too */
 #define WATCHED_MAX 192 /* of somebody who watches */
@@ -42,7 +44,7 @@ struct cgroups {
 	struct cgroups_tree tree;
 	struct cgroups_dying dying;
 	u64 scope_id;
-	bool watched;
+	bool watched, service;
 	VEC(struct chosen) chosen;
 	struct cgroup group;
 	struct keyvals stat;
@@ -273,18 +275,25 @@ static int group_send(struct capture *c, struct cgroups *g, const struct chosen 
 	return rc ? rc : capture_emit(c, &r.h);
 }
 
+static u64 cost_part(const struct cgroups *g)
+{
+	return g->service ? SERVICE_COST_PART : COST_PART;
+}
+
 static int tell_bounds(struct capture *c, struct cgroups *g, u64 every_ns)
 {
+	u64 usual_ns = MAX(EVERY_NS, c->opt.sample_ns);
 	int rc = 0;
 
 	/* The first scan, which makes the kernel's entries, takes longer than those after it. */
-	if (every_ns > EVERY_NS && g->tree.scans > 1 && !g->told_stretch) {
+	if (every_ns > usual_ns && g->tree.scans > 1 && !g->told_stretch) {
 		g->told_stretch = true;
 		rc = capture_note(c, NOTE_INFO,
-			"%zu groups take %.1f ms to look through: sampled every %.1f s, not every "
-			"second, so that it costs no more than 1 %% of a cpu",
-			g->tree.list.n, (double)every_ns / COST_PART / NSEC_PER_MSEC,
-			(double)every_ns / NSEC_PER_SEC);
+			"%zu groups take %.1f ms to look through: sampled every %.1f s in place of "
+			"%g s, so that it costs no more than %g %% of a cpu",
+			g->tree.list.n, (double)every_ns / cost_part(g) / NSEC_PER_MSEC,
+			(double)every_ns / NSEC_PER_SEC, (double)usual_ns / NSEC_PER_SEC,
+			100.0 / (double)cost_part(g));
 	}
 	if (!rc && g->tree.truncated && !g->told_truncated) {
 		g->told_truncated = true;
@@ -304,6 +313,7 @@ static int cgroups_sample(struct capture *c, void *state)
 
 	if (!g->tree.hierarchy.version || (!c->ending && now < g->next_ns))
 		return 0;
+	g->tree.sparing = g->service && !c->ending;
 	rc = cgroups_tree_scan(&g->tree);
 	if (rc && rc != -ENOMEM)
 		rc = 0; /* the group asked for is gone */
@@ -314,7 +324,7 @@ static int cgroups_sample(struct capture *c, void *state)
 	if (!rc)
 		rc = cgroups_dying_send(c, &g->dying, &g->tree);
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	every_ns = cpu * COST_PART;
+	every_ns = cpu * cost_part(g);
 	g->next_ns = now + MAX(GAP_NS, every_ns);
 	return rc || c->ending ? rc : tell_bounds(c, g, every_ns);
 }
@@ -363,6 +373,7 @@ static int cgroups_open(struct capture *c, void *state, struct err *err)
 	int rc = m ? survey(c) : -ENOMEM;
 
 	g->watched = c->opt.watch_ns != 0;
+	g->service = c->opt.sample_ns && !g->watched;
 	groups_init(&g->last, sizeof(u64), sizeof(struct last));
 	if (!rc && !cgroup_mounts_read(m)) {
 		g->tree.hierarchy = m->memory;

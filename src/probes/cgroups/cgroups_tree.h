@@ -24,6 +24,7 @@ struct cgroup_entry {
 	u32 level;   /* below the mounted root */
 	bool counts; /* it has the memory controller */
 	bool parts;  /* memory.stat was read before */
+	bool quiet;  /* see `sparing` */
 };
 
 /* To be zeroed before its first use. */
@@ -35,6 +36,11 @@ struct cgroups_tree {
 	struct str text;
 	struct keyvals kv;
 	u64 scans;
+	/* For a service: of groups without children that held what they held, to the byte, and are
+	 * far from their limit, a bounded number is looked at in a scan, by turns. */
+	bool sparing;
+	size_t n_quiet;
+	bool no_swap;                                    /* the machine has none */
 	bool truncated;                                  /* there were more, or deeper ones */
 	char entries[16384] __attribute__((aligned(8))); /* of a directory */
 };

@@ -1,4 +1,5 @@
 /* Tests of the cgroups probe's sampler. */
+#include "clock_fixture.h"
 #include "probes/samplers_fixture.h"
 
 #include "probes/cgroups/cgroups.h"
@@ -170,6 +171,83 @@ static void test_watched_idle(void **state)
 	fixture_remove(root);
 }
 
+/* The next sample of a service, whose time has come. */
+static void sample_later(struct sampler_test *t)
+{
+	fixture_passed_ns += 100 * NSEC_PER_SEC;
+	sampler_forget(t);
+	sampler_sample(t);
+}
+
+/* A service does not read again what goes with a usage that is what it was, until the group has had
+ * its turn; a group whose usage differs, or that is near its limit, is read each time. */
+static void test_sparing(void **state)
+{
+	struct sampler_test t = {.c.opt.sample_ns = 2 * NSEC_PER_SEC};
+	char root[PATH_MAX];
+	u32 scans = 0;
+
+	(void)state;
+	tree_make(root);
+	make("rests", 10 * MIB, 1000 * MIB, 0);
+	make("moves", 10 * MIB, 1000 * MIB, 0);
+	make("near", 600 * MIB, 1000 * MIB, 0);
+	start(&t);
+	sample_later(&t);
+	put("rests", "memory.events", "max ", 1);
+	put("moves", "memory.events", "max ", 2);
+	put("near", "memory.events", "max ", 3);
+	put("moves", "memory.current", "", 11 * MIB);
+	sample_later(&t);
+	assert_int_equal(of(&t, "moves")->limit_hit_total, 2);
+	assert_int_equal(of(&t, "near")->limit_hit_total, 3);
+	/* Its limits have their turn within eight scans, and events with them. */
+	for (; !of(&t, "rests"); scans++) {
+		assert_true(scans < 8);
+		sample_later(&t);
+	}
+	assert_int_equal(of(&t, "rests")->limit_hit_total, 1);
+	/* At the end everything is read. */
+	put("rests", "memory.events", "max ", 5);
+	sampler_end(&t);
+	assert_int_equal(of(&t, "rests")->limit_hit_total, 5);
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
+/* Of very many groups that rest a service looks at some in each scan: each has its turn. */
+static void test_turns(void **state)
+{
+	struct sampler_test t = {.c.opt.sample_ns = 2 * NSEC_PER_SEC};
+	char root[PATH_MAX], group[32];
+	u32 scans = 0;
+
+	(void)state;
+	tree_make(root);
+	for (u32 i = 0; i < 1200; i++) {
+		snprintf(group, sizeof(group), "many/%u", i);
+		make(group, 10 * MIB, 1000 * MIB, 0);
+	}
+	make("many", 0, UINT64_MAX, 0);
+	start(&t);
+	sample_later(&t);
+	sample_later(&t);
+	assert_int_equal(sampler_count(&t, REC_CGROUP_MEMORY), 0);
+	for (u32 i = 0; i < 60; i++) {
+		snprintf(group, sizeof(group), "many/%u", i * 20);
+		put(group, "memory.current", "", 600 * MIB);
+	}
+	sample_later(&t);
+	assert_in_range(sampler_count(&t, REC_CGROUP_MEMORY), 5, 45); /* a third */
+	for (size_t n = 0, all = 0; all < 60; all += n, scans++) {
+		n = sampler_count(&t, REC_CGROUP_MEMORY);
+		assert_true(scans < 3);
+		sample_later(&t);
+	}
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
 static void test_events(void **state)
 {
 	const struct cgroup_usage *r;
@@ -334,6 +412,8 @@ int main(void)
 		cmocka_unit_test(test_grows),
 		cmocka_unit_test(test_watched),
 		cmocka_unit_test(test_watched_idle),
+		cmocka_unit_test(test_sparing),
+		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_scope),
