@@ -193,10 +193,11 @@ $(B)/bench/%: bench/%.c $(B)/libmemwhy.a
 zoo zoo-held: all
 	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tests/zoo/run $(if $(filter zoo-held,$@),--held)
 
-# What sessions take in the long run: tests/soak/run. An hour by default.
+# What sessions take in the long run: tests/soak/run. An hour by default. SOAK=serve: a service.
+SOAK ?= run
 SOAK_MINUTES ?= 60
 soak: all workloads
-	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tests/soak/run $(SOAK_MINUTES)
+	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tests/soak/$(SOAK) $(SOAK_MINUTES)
 
 bench: all workloads $(B)/bench/numa_feed
 	@BUILD=$(CURDIR)/$(B) bench/run
