@@ -179,6 +179,25 @@ int names_cgroup(struct names *n, u64 id)
 	return n->nameless.n < NAMELESS_MAX ? vec_push(&n->nameless, id) : 0;
 }
 
+int names_cgroup_now(struct names *n, u64 id)
+{
+	int rc = names_cgroup(n, id);
+
+	for (size_t i = n->nameless.n; i-- && !rc;) {
+		const char *path;
+
+		if (n->nameless.v[i] != id)
+			continue;
+		if (!cgroup_ids_renew(&n->hierarchy, &n->cgroup_ids, true) &&
+			(path = cgroup_ids_path(&n->cgroup_ids, id))) {
+			n->nameless.v[i] = n->nameless.v[--n->nameless.n];
+			rc = cgroup_send(n, id, path);
+		}
+		break;
+	}
+	return rc;
+}
+
 /* Those that are not found now were removed: their ids are all there is. last: there will be no
  * other walk, so this one does not wait. */
 static int nameless_send(struct names *n, bool last)

@@ -40,6 +40,9 @@ u32 names_string(struct names *n, const char *text);
 int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup);
 /* Sends the path of a cgroup, once. */
 int names_cgroup(struct names *n, u64 id);
+/* The same of a group that may be removed next, as after a kill: looks for it whatever walks took
+ * before. For what is rare. */
+int names_cgroup_now(struct names *n, u64 id);
 /*
  * Id of the stack made of a kernel and a user stack of a BPF stack map (ids plus one, 0: none),
  * the latter in the address space that tgid has now. 0: neither is known.

@@ -58,8 +58,8 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 
 static int daemon_record(struct capture *c, struct daemon_kill k)
 {
+	names_cgroup_now(c->names, k.victim_cgroup);
 	names_task(c->names, k.victim_tgid, 0, k.victim_comm, k.victim_cgroup);
-	names_cgroup(c->names, k.victim_cgroup);
 	return capture_emit(c, &k.h);
 }
 
@@ -81,6 +81,9 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 	if (rec->kind != REC_OOM_KILL || rec->size != sizeof(e))
 		return 0;
 	e = *(const struct oom_kill *)rec;
+	/* What the kill empties is often removed at once. */
+	if (e.flags & OOM_VICTIM_KNOWN)
+		names_cgroup_now(c->names, e.victim_cgroup);
 	names_event(c->names, stacks, &e);
 	if (e.flags & OOM_VICTIM_KNOWN)
 		names_task(c->names, e.victim_tgid, 0, e.victim_comm, e.victim_cgroup);

@@ -210,6 +210,37 @@ static void groups_that_are_gone_cost_no_walk_each(void **state)
 	fixture_remove(tree);
 }
 
+/* A kill's group has its path whatever walks took before: it may be gone with the next one. */
+static void a_group_with_a_kill_is_looked_for_at_once(void **state)
+{
+	struct told t;
+	struct names *n;
+	char tree[PATH_MAX];
+	u64 killed;
+
+	(void)state;
+	fixture_make(tree);
+	group_make("first");
+	n = begin(&t);
+	n->hierarchy = (struct cgroup_hierarchy){2, "/sys/fs/cgroup", "/"};
+	n->cgroup_ids.debt_ns = 100 * NSEC_PER_SEC;
+	n->cgroup_ids.walked_ns = clock_mono_ns();
+	killed = group_make("killed");
+	assert_int_equal(names_cgroup(n, killed), 0); /* a page fault of it came before */
+	assert_int_equal(names_cgroup(n, 1ULL << 40), 0);
+	assert_int_equal(t.groups, 0);
+	assert_int_equal(names_cgroup_now(n, killed), 0);
+	assert_int_equal(t.groups, 1);
+	assert_int_equal(n->nameless.n, 1);
+	assert_int_equal(names_cgroup_now(n, killed), 0); /* once */
+	assert_int_equal(t.groups, 1);
+	assert_int_equal(n->cgroup_ids.walks, 1);
+	assert_int_equal(names_cgroup_now(n, (1ULL << 40) + 1), 0); /* which is gone */
+	assert_int_equal(t.groups, 1);
+	end(&t, n);
+	fixture_remove(tree);
+}
+
 /* A pipeline that only records: what it holds, and what a reader of the file finds. */
 static void a_file_has_the_names_of_all(void **state)
 {
@@ -254,6 +285,7 @@ int main(void)
 		cmocka_unit_test(address_spaces_of_the_dead_are_forgotten),
 		cmocka_unit_test(a_number_that_comes_back_is_another_task),
 		cmocka_unit_test(groups_that_are_gone_cost_no_walk_each),
+		cmocka_unit_test(a_group_with_a_kill_is_looked_for_at_once),
 		cmocka_unit_test(a_file_has_the_names_of_all),
 	};
 
