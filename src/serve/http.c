@@ -432,8 +432,9 @@ int http_users(struct http *h, const char *lines, struct err *err)
 
 	if (rc) {
 		users_free(&users);
-		return rc == -EINVAL ? err_set(err, rc, "--auth: there is no line USER:PASSWORD")
-				     : err_errno(err, rc, "--auth");
+		return rc == -EINVAL
+			       ? err_set(err, rc, "--auth: the file has no USER:PASSWORD line")
+			       : err_errno(err, rc, "--auth");
 	}
 	pthread_mutex_lock(&h->lock);
 	old = h->users;

@@ -131,8 +131,8 @@ int incidents_prepare(const char *dir, struct err *err)
 		rc = -errno;
 	if (rc) {
 		err_errno(err, rc, "--incidents: cannot write to %s", dir);
-		return err_hint(
-			err, "--incidents DIR names another directory, --no-incidents none");
+		return err_hint(err,
+			"use another directory with --incidents DIR, or none with --no-incidents");
 	}
 	return 0;
 }

@@ -23,39 +23,38 @@ enum counter_family {
 
 static const struct metric families[FAMILIES] = {
 	[FAMILY_FAULTS] = {"memwhy_page_faults", METRIC_COUNTER, NULL,
-		"Page faults since boot (pgfault, pgmajfault of /proc/vmstat); all includes "
+		"Page faults since boot (pgfault and pgmajfault in /proc/vmstat); all includes "
 		"major."},
 	[FAMILY_ALLOCSTALL] = {"memwhy_allocstall", METRIC_COUNTER, NULL,
-		"Direct reclaims since boot (allocstall_* of /proc/vmstat), by the highest zone "
-		"that "
-		"was allowed."},
+		"Direct reclaims since boot (allocstall_* in /proc/vmstat), by the highest zone "
+		"allowed."},
 	[FAMILY_REFAULTS] = {"memwhy_refaults", METRIC_COUNTER, NULL,
-		"Pages that were read back soon after they were reclaimed, since boot "
+		"Pages faulted back in soon after reclaim evicted them, since boot "
 		"(workingset_refault_*)."},
 	[FAMILY_ACTIVATED] = {"memwhy_refaults_of_working_set", METRIC_COUNTER, NULL,
-		"Refaults of pages that memory was too small for: put on the active list at once, "
+		"Refaults of pages from the working set, which went straight to the active list, "
 		"since boot (workingset_activate_*)."},
 	[FAMILY_SCANNED] = {"memwhy_reclaim_scanned_bytes", METRIC_COUNTER, "bytes",
-		"Memory that reclaim looked at since boot (pgscan_*)."},
+		"Memory scanned by reclaim since boot (pgscan_*)."},
 	[FAMILY_RECLAIMED] = {"memwhy_reclaimed_bytes", METRIC_COUNTER, "bytes",
-		"Memory that reclaim freed since boot (pgsteal_*)."},
+		"Memory freed by reclaim since boot (pgsteal_*)."},
 	[FAMILY_SWAPPED] = {"memwhy_swap_io_bytes", METRIC_COUNTER, "bytes",
 		"Memory read from and written to swap since boot (pswpin, pswpout)."},
 	[FAMILY_KILLS] = {"memwhy_oom_kills", METRIC_COUNTER, NULL,
-		"Processes that the kernel's OOM killer killed since boot (oom_kill)."},
+		"Processes killed by the kernel's OOM killer since boot (oom_kill)."},
 	[FAMILY_COMPACTION] = {"memwhy_compaction_attempts", METRIC_COUNTER, NULL,
-		"Direct compactions since boot (compact_stall), and how they ended "
+		"Direct compactions since boot (compact_stall), and their results "
 		"(compact_success, compact_fail)."},
 	[FAMILY_THP] = {"memwhy_thp", METRIC_COUNTER, NULL,
 		"Transparent huge pages since boot: allocated at a fault, unavailable at a fault, "
-		"made by khugepaged, split (thp_*)."},
+		"collapsed by khugepaged, split (thp_*)."},
 	[FAMILY_HINTS] = {"memwhy_numa_hint_faults", METRIC_COUNTER, NULL,
 		"NUMA hint faults since boot (numa_hint_faults)."},
 	[FAMILY_HINTS_LOCAL] = {"memwhy_numa_hint_faults_local", METRIC_COUNTER, NULL,
-		"NUMA hint faults on pages of the node that touched them, since boot "
+		"NUMA hint faults on pages local to the faulting CPU's node, since boot "
 		"(numa_hint_faults_local)."},
 	[FAMILY_MIGRATED] = {"memwhy_numa_migrated_bytes", METRIC_COUNTER, "bytes",
-		"Memory that automatic NUMA balancing moved since boot (numa_pages_migrated)."},
+		"Memory migrated by automatic NUMA balancing since boot (numa_pages_migrated)."},
 };
 
 static const struct counter {

@@ -16,7 +16,7 @@ static int unix_parse(const char *path, struct listen_address *ret, struct err *
 	struct sockaddr_un *sun = (struct sockaddr_un *)&ret->sa;
 
 	if (path[0] != '/' || strlen(path) >= sizeof(sun->sun_path)) {
-		err_set(err, -EINVAL, "--listen: '%.100s' is not the full path of a socket", path);
+		err_set(err, -EINVAL, "--listen: '%.100s' is not an absolute path", path);
 		return err_hint(err, "unix:/run/memwhy.sock");
 	}
 	sun->sun_family = AF_UNIX;

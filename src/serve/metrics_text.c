@@ -7,87 +7,87 @@
 #include "sys/extfrag.h"
 
 static const struct metric
-	build = {"memwhy_build", METRIC_INFO, NULL, "Which memwhy this is, on which kernel."},
+	build = {"memwhy_build", METRIC_INFO, NULL, "Version of memwhy and of the kernel."},
 	started = {"memwhy_start_time_seconds", METRIC_GAUGE, "seconds",
-		"When the service began, since 1970."},
+		"Start time of the service since the Unix epoch."},
 	updated = {"memwhy_last_record_seconds", METRIC_GAUGE, "seconds",
-		"Time of the latest record, on the clock that runs since boot."},
+		"Time of the latest record, on the monotonic clock (since boot)."},
 	parts = {"memwhy_stall_seconds", METRIC_COUNTER, "seconds",
-		"Time that tasks waited for memory, by what it went to: reclaim by the task "
-		"itself, "
-		"reclaim in its group, compaction, and the rest."},
+		"Time that tasks waited for memory, by cause: direct reclaim, reclaim in the "
+		"task's control group, compaction, other."},
 	stalls = {"memwhy_stall_duration_seconds", METRIC_HISTOGRAM, "seconds",
-		"Allocations, and charges to a group at its limit, that had to wait."},
+		"Allocations, and charges to a control group at its limit, that had to wait."},
 	steps = {"memwhy_reclaim_duration_seconds", METRIC_HISTOGRAM, "seconds",
-		"Single rounds of reclaim by stalled tasks. direct: what allocstall_* count."},
+		"Rounds of reclaim by stalled tasks; allocstall_* counts those of kind direct."},
 	compaction = {"memwhy_compaction_duration_seconds", METRIC_HISTOGRAM, "seconds",
-		"Single runs of compaction of a zone, by who compacts."},
+		"Compaction runs in one zone, by who started them."},
 	faults = {"memwhy_page_fault_duration_seconds", METRIC_HISTOGRAM, "seconds",
-		"Page faults whose duration was measured, but for memwhy's own."},
+		"Page faults with a measured duration, except memwhy's own."},
 	swap_ins = {"memwhy_swap_in_duration_seconds", METRIC_HISTOGRAM, "seconds",
-		"Major page faults on memory that has no file."},
+		"Major page faults on anonymous memory."},
 	thp_faults = {"memwhy_thp_fault_duration_seconds", METRIC_HISTOGRAM, "seconds",
-		"Page faults that were to get a huge page."},
+		"Page faults that tried to allocate a huge page."},
 	locks = {"memwhy_mmap_lock_wait_duration_seconds", METRIC_HISTOGRAM, "seconds",
-		"Waits for the lock of an address space."},
+		"Waits for mmap_lock, the lock of an address space."},
 	sleeps = {"memwhy_dirty_throttle_sleeps", METRIC_COUNTER, NULL,
-		"Sleeps of writers that have too much dirty memory."},
+		"Sleeps of writers that the kernel throttled for too much dirty memory."},
 	slept = {"memwhy_dirty_throttle_seconds", METRIC_COUNTER, "seconds",
-		"Time that writers slept for having too much dirty memory, as the kernel ordered."},
+		"Sleep time that the kernel imposed on throttled writers."},
 	kills = {"memwhy_oom_kills_seen", METRIC_COUNTER, NULL,
-		"OOM kills that the service saw happen."},
+		"OOM kills observed by the service."},
 	daemon_kills = {"memwhy_daemon_kills_seen", METRIC_COUNTER, NULL,
-		"Signals by which systemd-oomd or the like ended processes, that the service saw."},
+		"Signals by which systemd-oomd or a similar daemon ended processes, observed by "
+		"the service."},
 	psi_time = {"memwhy_pressure_stall_seconds", METRIC_COUNTER, "seconds",
-		"Time in which at least one task (some), or all of them (full), waited (PSI), "
-		"since "
-		"boot."},
+		"Time in which at least one task (some) or all tasks (full) waited, since boot "
+		"(PSI)."},
 	psi_share = {"memwhy_pressure_ratio", METRIC_GAUGE, "ratio",
-		"The same as a share of the last 10 seconds, as the kernel averages it."},
+		"Share of the last 10 seconds in which tasks waited, as averaged by the kernel "
+		"(PSI)."},
 	memory = {"memwhy_memory_bytes", METRIC_GAUGE, "bytes",
-		"Memory by /proc/meminfo, under its names."},
+		"Memory, by the names in /proc/meminfo."},
 	blocks = {"memwhy_free_blocks", METRIC_GAUGE, NULL,
 		"Free blocks of 2^order pages in a zone."},
 	free_bytes = {"memwhy_zone_free_bytes", METRIC_GAUGE, "bytes", "Free memory of a zone."},
 	marks = {"memwhy_zone_watermark_bytes", METRIC_GAUGE, "bytes",
-		"Watermarks of a zone, with the boost in force."},
+		"Watermarks of a zone, including the current boost."},
 	unusable = {"memwhy_zone_unusable_ratio", METRIC_GAUGE, "ratio",
-		"Share of a zone's free memory in blocks too small for this order."},
+		"Share of a zone's free memory that is in blocks too small for this order."},
 	index_ = {"memwhy_zone_fragmentation_index", METRIC_GAUGE, NULL,
-		"Why an allocation of this order would fail: 0 lack of memory, 1 fragmentation; "
-		"-1: it would not."},
+		"Why an allocation of this order would fail: towards 0, lack of memory; towards 1, "
+		"fragmentation; -1, it would succeed."},
 	slab = {"memwhy_slab_watched_bytes", METRIC_GAUGE, "bytes",
-		"Pages of the kernel's largest object caches."},
+		"Memory of the kernel's largest slab caches."},
 	slab_idle = {"memwhy_slab_unused_bytes", METRIC_GAUGE, "bytes",
-		"The part of these that no object uses (a lower bound)."},
+		"Part of memwhy_slab_watched_bytes that no object uses (lower bound)."},
 	finding = {"memwhy_finding", METRIC_GAUGE, NULL,
-		"Findings of the last interval, as check has them: how many of a rule and level."},
+		"Findings of memwhy check in the last interval, by rule and level."},
 	cpu = {"memwhy_self_cpu_seconds", METRIC_COUNTER, "seconds",
-		"CPU time of memwhy: its process, and its BPF programs in other tasks "
+		"CPU time of memwhy's process, and of its BPF programs in other tasks "
 		"(estimated)."},
 	rss = {"memwhy_self_memory_bytes", METRIC_GAUGE, "bytes",
-		"Memory of memwhy: resident now and at most, and its BPF maps."},
-	events = {"memwhy_events", METRIC_COUNTER, NULL,
-		"Events that probes counted or handed on."},
+		"Memory of memwhy: resident set, its peak, and BPF maps."},
+	events = {"memwhy_events", METRIC_COUNTER, NULL, "Events counted by each probe."},
 	lost = {"memwhy_lost_events", METRIC_COUNTER, NULL,
-		"Events that probes saw and could not count."},
+		"Events that each probe saw but could not count."},
 	incidents = {"memwhy_incidents", METRIC_COUNTER, NULL,
-		"Recordings of incidents: written, failed (for example a full disk), or skipped so "
-		"that the disk keeps --min-free."},
+		"Recordings of incidents: written, failed (for example, disk full), or skipped to "
+		"leave --min-free on the disk."},
 	kept = {"memwhy_incidents_kept", METRIC_GAUGE, NULL, "Recordings of incidents on disk."},
-	kept_bytes = {"memwhy_incidents_kept_bytes", METRIC_GAUGE, "bytes", "Disk space of these."},
+	kept_bytes = {"memwhy_incidents_kept_bytes", METRIC_GAUGE, "bytes",
+		"Disk space used by recordings of incidents."},
 	ring = {"memwhy_ring_bytes", METRIC_GAUGE, "bytes",
-		"Memory of the records of the last minutes."},
+		"Memory used by the records of the last minutes."},
 	ring_span = {"memwhy_ring_span_seconds", METRIC_GAUGE, "seconds",
-		"How far back these records reach."},
+		"How far back the records in memory reach."},
 	pushes = {"memwhy_pushes", METRIC_COUNTER, NULL,
-		"Profiles for --push: sent, refused by the engine, or dropped since too many "
-		"waited; and attempts that failed and are made again (retried)."},
+		"Profiles for --push: sent, refused by the server, or dropped because too many "
+		"were waiting; and failed attempts that are retried."},
 	spool = {"memwhy_push_spool_bytes", METRIC_GAUGE, "bytes",
-		"Profiles that wait to be pushed."},
+		"Profiles waiting to be pushed."},
 	requests = {"memwhy_http_requests", METRIC_COUNTER, NULL,
-		"Requests, by what came of them: answered, refused (a malformed request, or no "
-		"rights), or dropped (too slow, or too many)."};
+		"HTTP requests: answered, refused (malformed or not allowed), or dropped (too slow "
+		"or too many)."};
 
 static void one(struct exposition *e, const char *label, const char *value, u64 n)
 {

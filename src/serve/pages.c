@@ -75,7 +75,7 @@ static void health_answer(struct service *s, struct http_answer *ret)
 		return;
 	}
 	ret->status = 503;
-	str_add(&ret->body, alive_ns ? "the session has not been seen for 30 s\n"
+	str_add(&ret->body, alive_ns ? "the session has not responded for 30 s\n"
 				     : "not all probes are attached yet\n");
 }
 
@@ -90,15 +90,14 @@ static void page_answer(struct service *s, const struct http_request *q, struct 
 	if (q->html && ret->body.len)
 		ret->type = "text/html; charset=utf-8";
 	if (!ret->body.len)
-		str_add(&ret->body, "The first interval is not over yet.\n");
+		str_add(&ret->body, "No report yet: the first interval has not ended.\n");
 }
 
 static void not_found(struct http_answer *ret)
 {
 	ret->status = 404;
-	str_add(&ret->body,
-		"Not Found: there are /, /metrics, /incidents, /incidents/N, /healthz and "
-		"/debug/pprof\n");
+	str_add(&ret->body, "Not Found. Try /, /metrics, /incidents, /incidents/N, /healthz or "
+			    "/debug/pprof\n");
 }
 
 static void incident_line(const struct incident *i, bool html, struct str *out)
@@ -147,7 +146,8 @@ static void incident_report(struct service *s, const struct http_request *q,
 	str_clear(&ret->body);
 	incident_path(path, s->dir, i, INCIDENT_TEXT);
 	if (file_read(path, &ret->body))
-		str_addf(&ret->body, "No report was written with it: memwhy incidents show %llu\n",
+		str_addf(&ret->body,
+			"This incident has no report. Try: memwhy incidents show %llu\n",
 			i->number);
 }
 
@@ -207,7 +207,7 @@ static void profiles_list(struct http_answer *ret)
 		str_addf(&ret->body, PROFILES "/%s?%sseconds=%d  %s\n", profile_kinds[i].name,
 			profile_kinds[i].of_process ? "pid=N&" : "", PROFILE_SECONDS,
 			profile_kinds[i].help);
-	str_add(&ret->body, "With pid=N it is of that process alone.\n");
+	str_add(&ret->body, "Add pid=N to profile one process.\n");
 }
 
 static void profile_begin(
@@ -217,15 +217,15 @@ static void profile_begin(
 
 	ret->get_only = q->head;
 	if (q->head)
-		answer_refuse(ret, 405, "A profile is made for GET only.");
+		answer_refuse(ret, 405, "Use GET to ask for a profile.");
 	else if (!profile_query_parse(q->query, &ask))
-		answer_refuse(ret, 400, "pid is that of a process, seconds are 1 to 300");
+		answer_refuse(ret, 400, "Invalid query: pid is a process ID, seconds is 1 to 300.");
 	else if (!ask.pid && profile_kinds[kind].of_process)
-		answer_refuse(ret, 400, "it is of one process: ask for it with ?pid=N");
+		answer_refuse(ret, 400, "This profile is of one process: add ?pid=N.");
 	else if (ask.pid && sys_exists("/proc/%u", ask.pid))
-		answer_refuse(ret, 404, "there is no such process");
+		answer_refuse(ret, 404, "No such process.");
 	else if (profiler_ask(&s->profiler, &ask, &ret->fd))
-		answer_refuse(ret, 503, "no profile is made");
+		answer_refuse(ret, 503, "The profile could not be started.");
 	else {
 		ret->later = profile_done;
 		ret->seconds = ask.seconds + PROFILE_SECONDS_MORE;
@@ -237,8 +237,8 @@ static void profiles_answer(
 {
 	if (s->profiler.socket < 0) {
 		answer_refuse(ret, 403,
-			"Profiles are off. They are made where memwhy serve has --allow-profiles, "
-			"or the line allow-profiles in its --config file.");
+			"Profiles are off. To turn them on, start memwhy serve with "
+			"--allow-profiles, or add the line allow-profiles to its --config file.");
 		return;
 	}
 	if (!*rest || !strcmp(rest, "/")) {

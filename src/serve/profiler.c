@@ -27,10 +27,12 @@
 #define WORDS_MOST 16
 
 const struct profile_kind profile_kinds[PROFILE_KINDS] = {
-	{"heap", true, "what a process allocates meanwhile, and keeps of that, by code path"},
-	{"faults", false, "page faults and what they took"},
-	{"stalls", false, "waits for memory"},
-	{"pages", false, "pages that were allocated"},
+	{"heap", true,
+		"what a process allocates during the profile and what of it stays in use, by code "
+		"path"},
+	{"faults", false, "page faults and their durations"},
+	{"stalls", false, "waits for memory and their durations"},
+	{"pages", false, "page allocations"},
 };
 
 /* With the profile, or with words, as a file. */
@@ -277,7 +279,7 @@ bool profiler_take(int fd, struct str *out)
 	int rc = fd_receive(fd, &a, sizeof(a), &file);
 
 	if (!rc && a.is == PROFILE_BUSY) {
-		str_addf(out, "%d profiles are being made already: ask again when they are done\n",
+		str_addf(out, "%d profiles are already being made: try again when one is done\n",
 			AT_ONCE);
 		return false;
 	}
@@ -285,7 +287,7 @@ bool profiler_take(int fd, struct str *out)
 		str_clear(out);
 	if (out->len)
 		return a.is == PROFILE_MADE;
-	str_add(out, rc ? "the process that was to make it has ended\n"
-			: "memwhy could not be run once more, or said nothing\n");
+	str_add(out, rc ? "the process that was making the profile has ended\n"
+			: "memwhy could not be started, or failed without a message\n");
 	return false;
 }

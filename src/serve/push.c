@@ -194,7 +194,7 @@ static bool outcome_take(struct push *p, int status)
 	if (status < 0)
 		snprintf(p->why, sizeof(p->why), "%.80s: %s", p->to.host, strerror(-status));
 	else if (!status)
-		snprintf(p->why, sizeof(p->why), "%.80s answers with what is not HTTP", p->to.host);
+		snprintf(p->why, sizeof(p->why), "%.80s does not answer with HTTP", p->to.host);
 	else if (!good)
 		snprintf(
 			p->why, sizeof(p->why), "%.80s answers with status %d", p->to.host, status);

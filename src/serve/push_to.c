@@ -92,32 +92,33 @@ int push_url_parse(const char *url, const char *hosts, struct push_to *ret, stru
 	u64 port;
 
 	if (!strncmp(url, "https:", 6))
-		return url_bad(
-			err, "memwhy has no TLS: name a proxy or an agent on this host that has");
+		return url_bad(err, "memwhy does not speak TLS: push to a proxy or agent on this "
+				    "host that does");
 	if (strncmp(url, SCHEME, strlen(SCHEME)) != 0)
-		return url_bad(err, "that is no URL of http");
+		return url_bad(err, "not an http:// URL");
 	for (const char *p = url; *p; p++)
 		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f || strchr("?#\"", *p))
-			return url_bad(err, "the URL is a host and a path, and nothing else");
+			return url_bad(err, "give a host and a path, and nothing else");
 	n = strcspn(at, "/");
 	if (memchr(at, '@', n))
-		return url_bad(err, "others can see what is on a command line: use --push-headers");
+		return url_bad(err, "other users can read command lines: use --push-headers");
 	path = strlen(at + n);
 	while (path && at[n + path - 1] == '/')
 		path--;
 	if (!n || n >= sizeof(host) || path >= sizeof(ret->path))
-		return url_bad(err, "that is no URL of http");
+		return url_bad(err, "not an http:// URL");
 	snprintf(host, sizeof(host), "%.*s", (int)n, at);
 	snprintf(ret->host, sizeof(ret->host), "%s", host);
 	snprintf(ret->path, sizeof(ret->path), "%.*s", (int)path, at + n);
 	if (!authority_parse(host, &port))
-		return url_bad(err, "that is no URL of http");
+		return url_bad(err, "not an http:// URL");
 	if (address_parse(host, (u16)port, ret) || hosts_find(hosts, host, (u16)port, ret))
 		return 0;
 	if (!strcasecmp(host, "localhost") && address_parse("127.0.0.1", (u16)port, ret))
 		return 0;
-	err_set(err, -EINVAL, "--push: '%.80s' is no address, and not in /etc/hosts", host);
-	return err_hint(err, "memwhy asks no name server: give the address, or add the name there");
+	err_set(err, -EINVAL, "--push: '%.80s' is not an address, and not in /etc/hosts", host);
+	return err_hint(
+		err, "memwhy does not use DNS: give an address, or add the name to /etc/hosts");
 }
 
 static bool label_is_good(const char *text, size_t n)
@@ -187,10 +188,10 @@ int push_headers_parse(const char *text, const char *file, struct push_to *ret, 
 		if (len && *text != '#' && good && is_own_header(text, name)) {
 			err_set(err, -EINVAL, "--push-headers: line %u of %.200s sets %.*s", number,
 				file, (int)name, text);
-			return err_hint(err, "memwhy says that itself: remove the line");
+			return err_hint(err, "memwhy sets this header itself: remove the line");
 		}
 		if (len && *text != '#' && !good) { /* not what is in it */
-			err_set(err, -EINVAL, "--push-headers: line %u of %.200s is no header",
+			err_set(err, -EINVAL, "--push-headers: line %u of %.200s is not a header",
 				number, file);
 			return err_hint(err, "Authorization: Bearer TOKEN");
 		}

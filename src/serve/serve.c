@@ -132,7 +132,8 @@ static int service_turn(void *arg)
 	if (!s->profiler_gone && profiler_is_gone(&s->profiler)) {
 		s->profiler_gone = true;
 		journal_warn(s, "profiles_ended",
-			"the process that makes profiles has ended: a restart brings it back");
+			"the process that makes profiles has ended: restart the service to get "
+			"profiles again");
 	}
 	if (s->watchdog_ns && now >= s->watchdog_next_ns) {
 		notify_send(s->notify_fd, "WATCHDOG=1");
@@ -148,8 +149,8 @@ static int users_read(const struct service *s, const char *path, struct str *ret
 		return secret_read("--auth", path, ret, err);
 	if (s->local || !s->cfg.profiles)
 		return 0;
-	err_set(err, -EINVAL, "--allow-profiles lets whoever may ask look into processes");
-	return err_hint(err, "for others than this machine it needs --auth FILE");
+	err_set(err, -EINVAL, "--allow-profiles lets every client look into processes");
+	return err_hint(err, "to serve other machines, add --auth FILE");
 }
 
 static int users_load(struct service *s, const char *path, struct err *err)
@@ -165,10 +166,10 @@ static void exposure_tell(struct service *s)
 	if (s->local)
 		return;
 	journal_warn(s, "warning",
-		s->cfg.auth ? "passwords and what is served cross the network unencrypted: put a "
-			      "proxy with TLS in front"
-			    : "others than this machine can read what is served, without a "
-			      "password: listen at 127.0.0.1, or use --auth");
+		s->cfg.auth ? "passwords and data cross the network unencrypted: put a TLS proxy "
+			      "in front"
+			    : "other machines can read everything served here without a password: "
+			      "listen on 127.0.0.1, or use --auth");
 }
 
 static bool text_differs(const char *a, const char *b)
@@ -199,7 +200,7 @@ static void restart_list(
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (all[i].differs)
 			str_addf(ret, "%s%s",
-				ret->len ? ", " : "a restart will change: ", all[i].name);
+				ret->len ? ", " : "these change after a restart: ", all[i].name);
 }
 
 static void service_reload(struct service *s)

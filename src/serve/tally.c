@@ -253,27 +253,27 @@ enum shown {
 
 static const struct metric families[SHOWN] = {
 	[SHOW_STALLS] = {"memwhy_cgroup_stalls", METRIC_COUNTER, NULL,
-		"Allocations and charges that had to wait, by the group of the task."},
+		"Allocations and charges that had to wait, by the task's group."},
 	[SHOW_STALL_NS] = {"memwhy_cgroup_stall_seconds", METRIC_COUNTER, "seconds",
-		"Time that tasks of the group waited for memory."},
+		"Time that tasks in the group waited for memory."},
 	[SHOW_FAULTS] = {"memwhy_cgroup_page_faults", METRIC_COUNTER, NULL,
-		"Page faults of the tasks of the group."},
+		"Page faults of tasks in the group."},
 	[SHOW_FAULT_NS] = {"memwhy_cgroup_page_fault_seconds", METRIC_COUNTER, "seconds",
-		"Time that tasks of the group spent in page faults."},
+		"Time that tasks in the group spent in page faults."},
 	[SHOW_KILLS] = {"memwhy_cgroup_oom_kills", METRIC_COUNTER, NULL,
-		"Processes of the group that the OOM killer killed."},
+		"Processes in the group killed by the OOM killer."},
 	[SHOW_USAGE] = {"memwhy_cgroup_memory_usage_bytes", METRIC_GAUGE, "bytes",
-		"Memory charged to the group and those below it, of groups that are near a limit, "
-		"swap, or hit their limit."},
+		"Memory charged to the group and its descendants, for groups that are near a "
+		"limit, use swap, or hit their limit."},
 	[SHOW_LIMIT] = {"memwhy_cgroup_memory_limit_bytes", METRIC_GAUGE, "bytes",
-		"The group's own memory limit, where it has one."},
+		"The group's own memory limit, if it has one."},
 	[SHOW_SWAP] = {"memwhy_cgroup_swap_bytes", METRIC_GAUGE, "bytes",
-		"Memory of the group that is in swap."},
+		"Swap used by the group."},
 	[SHOW_HITS] = {"memwhy_cgroup_limit_hits", METRIC_COUNTER, NULL,
-		"How often the group's usage was about to exceed its limit."},
+		"Times that the group's usage was about to exceed its limit."},
 	[SHOW_PRESSURE] = {"memwhy_cgroup_pressure_seconds", METRIC_COUNTER, "seconds",
-		"Time in which at least one task (some), or all of them (full), waited for "
-		"memory."},
+		"Time in which at least one task (some) or all tasks (full) in the group waited "
+		"for memory."},
 };
 
 static const char *const stall_words[] = {"allocation", "cgroup_charge"};
@@ -380,10 +380,10 @@ void tally_expose(const struct tally *g, struct exposition *e)
 {
 	static const struct metric
 		counted = {"memwhy_cgroups_with_series", METRIC_GAUGE, NULL,
-			"Groups that have series of their own."},
+			"Groups with series of their own."},
 		cut = {"memwhy_cgroup_cut", METRIC_COUNTER, NULL,
-			"Records of groups that have no series of their own, for --max-series: "
-			"they are in cgroup=\"other\"."};
+			"Records of groups without series of their own, as --max-series leaves no "
+			"room: summed under the cgroup label other."};
 
 	for (int i = 0; i < SHOWN; i++)
 		family_expose(g, e, i);

@@ -230,7 +230,7 @@ void triggers_findings(struct triggers *t, const struct report *r)
 
 void triggers_ask(struct triggers *t)
 {
-	fire(t, "asked", "somebody asked for it (SIGUSR1)");
+	fire(t, "asked", "asked for by SIGUSR1");
 }
 
 u64 triggers_pending(const struct triggers *t)

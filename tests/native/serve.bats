@@ -265,7 +265,7 @@ vmstat() { # NAME
 	# What it cannot take while it runs is told; words of settings that it did not take are not its own.
 	sed -i "s|^incidents .*|incidents $BATS_TEST_TMPDIR/j|; s/^interval .*/interval 2s/" "$BATS_TEST_TMPDIR/conf"
 	kill -HUP "$service"
-	wait_for 'grep -q "\"reloaded\".*a restart will change: interval, incidents\"" "$BATS_TEST_TMPDIR/lines"'
+	wait_for 'grep -q "\"reloaded\".*these change after a restart: interval, incidents\"" "$BATS_TEST_TMPDIR/lines"'
 	cp "$BATS_TEST_TMPDIR/conf" "$BATS_TEST_TMPDIR/good"
 	for n in 1 2 3; do
 		echo "on-pressure ${n}00%" >>"$BATS_TEST_TMPDIR/conf"
@@ -367,7 +367,7 @@ profile() {
 	timeout 20 "$MEMWHY" serve --config "$conf" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
 	[ "$status" -ne 0 ]
 	[ "$status" -ne 124 ]
-	grep -q 'needs --auth FILE' "$BATS_TEST_TMPDIR/err"
+	grep -q 'add --auth FILE' "$BATS_TEST_TMPDIR/err"
 	echo 'scraper:secret' >"$users"
 	chmod 600 "$users"
 	printf "${listen}auth $users\n" >"$conf"
@@ -376,7 +376,7 @@ profile() {
 	for without in "# scraper:secret" "" "scraper"; do # a file with nobody in it is not for everybody
 		echo "$without" >"$users"
 		kill -HUP "$service"
-		wait_for '[ "$(grep -c "reload_failed.*no line USER:PASSWORD" "$BATS_TEST_TMPDIR/lines")" -gt "${failed:-0}" ]'
+		wait_for '[ "$(grep -c "reload_failed.*no USER:PASSWORD line" "$BATS_TEST_TMPDIR/lines")" -gt "${failed:-0}" ]'
 		failed=$((${failed:-0} + 1))
 		[ "$(get /debug/pprof -o /dev/null -w '%{http_code}')" = 401 ]
 	done

@@ -122,7 +122,7 @@ static void test_made(void **state)
 	assert_false(take(ask(&p, FAILS), &out));
 	assert_string_equal(str_get(&out), "no such heap\n");
 	assert_false(take(ask(&p, SILENT), &out));
-	assert_non_null(strstr(str_get(&out), "said nothing"));
+	assert_non_null(strstr(str_get(&out), "failed without a message"));
 	assert_false(take(ask(&p, HUGE), &out)); /* longer than it may be */
 	assert_true(out.len < 100);
 	assert_false(take(ask(&p, PROFILE_SECONDS_MAX + 1), &out));
@@ -144,7 +144,7 @@ static void test_busy(void **state)
 	child_await(worker);
 	b = ask(&p, LONG);
 	assert_false(take(ask(&p, QUICK), &out));
-	assert_non_null(strstr(str_get(&out), "2 profiles are being made already"));
+	assert_non_null(strstr(str_get(&out), "2 profiles are already being made"));
 	/* Whose maker was killed is told so, and not that others are made. */
 	assert_int_equal(kill(worker, SIGKILL), 0);
 	assert_false(take(a, &out));
@@ -194,7 +194,7 @@ static void test_unwatched(void **state)
 	assert_int_equal(profiler_begin(&p), 0);
 	for (int i = 0; i < 4; i++) { /* more than are made at once: none stays */
 		assert_false(take(ask(&p, i % 2 ? STUBBORN : LONG), &out));
-		assert_non_null(strstr(str_get(&out), "could not be run"));
+		assert_non_null(strstr(str_get(&out), "could not be started"));
 	}
 	for (int ms = 0; ms < ANSWER_MS && child_of(p.pid); ms += 5)
 		poll(NULL, 0, 5);
