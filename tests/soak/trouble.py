@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a service has to bear, until stdin ends. usage: trouble.py groups|clients PORT PID
 
-groups: 20 control groups a second, each with a process that touches 400 kB, gone after five seconds;
+groups: 20 control groups a second, each with a process that touches 400 kB, gone after two seconds;
 SIGHUP to PID each 30 s. clients: a scrape each five seconds, which must be answered; meanwhile
 clients that are slow, send garbage, go away, or do not read. Ends with a line of JSON: what it did."""
 import json, mmap, os, random, select, signal, socket, sys, time
@@ -51,7 +51,7 @@ def groups():
     live, began, n, reload_at = [], time.time(), 0, time.time() + 30
     while waits(began + n / 20 - time.time()):
         group_make(f"{top}/{n}")
-        live.append((time.time() + 5, f"{top}/{n}"))
+        live.append((time.time() + 2, f"{top}/{n}"))
         n += 1
         while live and live[0][0] < time.time() and group_remove(live[0][1]):
             live.pop(0)
