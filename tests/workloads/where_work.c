@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/if_packet.h>
+#include <linux/io_uring.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -127,6 +128,19 @@ static int hold_packets(size_t bytes)
 
 	if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
 		return failed("packets");
+	puts("ready");
+	return 0;
+}
+
+/* Rings of io_uring, which nobody maps: of the most entries, 3,280,896 bytes each. */
+static int hold_rings(size_t bytes)
+{
+	for (size_t done = 0; done < bytes; done += 3280896) {
+		struct io_uring_params p = {};
+
+		if (syscall(SYS_io_uring_setup, 32768, &p) < 0)
+			return failed("io_uring_setup");
+	}
 	puts("ready");
 	return 0;
 }
@@ -325,6 +339,8 @@ static int hold_kind(const char *kind, size_t bytes)
 		return hold_map(bytes, kind[0] == 'p');
 	if (!strcmp(kind, "headless"))
 		return hold_headless(bytes);
+	if (!strcmp(kind, "rings"))
+		return hold_rings(bytes);
 	if (!strcmp(kind, "packets"))
 		return hold_packets(bytes);
 	fprintf(stderr, "where_work: no kind %s\n", kind);

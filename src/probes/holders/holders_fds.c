@@ -18,10 +18,13 @@
 #include "probes/holders/holders_inner.h"
 #include "sys/fdlink.h"
 #include "sys/root.h"
+#include "sys/scan.h"
 
 #define MEASURED 1024 /* pipes, and sockets, of a process that are asked */
 #define TMPFS_BLOCK 512
-#define PAGE 4096
+#define PAGE 4096ULL
+#define UP_TO_PAGE(bytes_) (((bytes_) + PAGE - 1) & ~(PAGE - 1))
+#define RING_HEAD 320 /* struct io_rings, in cache lines */
 
 struct fds {
 	struct holders *s;
@@ -190,6 +193,35 @@ static void memory_file_look(struct fds *l, const char *name, bool named_tmpfs)
 		l->r->memfd_bytes += (u64)st.st_blocks * TMPFS_BLOCK;
 }
 
+/* Behind "SqMask:" and the like, since 5.13; 0: it is not there. */
+static u64 mask_entries(const char *text, const char *name)
+{
+	struct scan line;
+	u64 mask;
+
+	while (scan_line(&text, &line)) {
+		if (!scan_lit(&line, name))
+			continue;
+		return scan_lit(&line, "0x") && scan_hex(&line, &mask) ? mask + 1 : 0;
+	}
+	return 0;
+}
+
+/* The kernel takes pages for the entries and for the rings, which no counter has (linux/io_uring.h:
+ * struct io_uring_sqe, io_uring_cqe; io_allocate_scq_urings(), io_uring/io_uring.c). */
+static void ring_look(struct fds *l, const char *name)
+{
+	u64 submitted, completed;
+
+	if (sys_read(&l->s->text, "/proc/%u/fdinfo/%s", l->pid, name))
+		return;
+	submitted = mask_entries(str_get(&l->s->text), "SqMask:");
+	completed = mask_entries(str_get(&l->s->text), "CqMask:");
+	if (submitted && completed)
+		l->r->ring_bytes += UP_TO_PAGE(64 * submitted) +
+				    UP_TO_PAGE(RING_HEAD + 4 * submitted + 16 * completed);
+}
+
 static void bpf_map_look(struct fds *l, const char *name)
 {
 	char process[16];
@@ -231,6 +263,8 @@ static void fd_look(struct fds *l, const char *name, u64 *opened)
 		memory_file_look(l, name, kind == FD_DELETED);
 	else if (kind == FD_BPF_MAP)
 		bpf_map_look(l, name);
+	else if (kind == FD_RING)
+		ring_look(l, name);
 	else if (kind == FD_FILE)
 		named_file_look(l, target, opened);
 }

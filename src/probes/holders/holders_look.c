@@ -35,7 +35,8 @@ static bool stands_out(const struct held_process *r)
 	       r->memfd_bytes >= 4 * MIB || r->bpf_bytes >= 4 * MIB ||
 	       r->pipe_bytes + r->unread_bytes + r->unsent_bytes >= 2 * MIB ||
 	       r->shmem_bytes >= 16 * MIB || r->packets || r->mappings >= 2000 ||
-	       r->reserved_bytes >= 16 * MIB || r->written_bytes >= 16 * MIB || r->in_flight;
+	       r->reserved_bytes >= 16 * MIB || r->written_bytes >= 16 * MIB || r->in_flight ||
+	       r->ring_bytes >= MIB;
 }
 
 static int by_files(const void *a, const void *b)

@@ -60,6 +60,8 @@ static u64 holder_bytes(const struct held_process *p, u32 row)
 		return p->pipe_bytes;
 	case WHERE_SOCKETS:
 		return p->unread_bytes + p->unsent_bytes - p->twice_bytes;
+	case WHERE_REST:
+		return p->ring_bytes;
 	default:
 		return 0;
 	}
@@ -143,8 +145,7 @@ CELL_EXPR(change_cell, struct ledger_row,
 	shows_growth(r) ? cell_s64(e->bytes - e->before) : (struct cell){})
 CELL_EXPR(reclaimable_cell, struct ledger_row, reclaimable(e->l, e->row))
 CELL_EXPR(method_cell, struct ledger_row, cell_text(method(e->l, e->row)))
-CELL_EXPR(mostly_cell, struct ledger_row,
-	cell_text(e->row == WHERE_REST ? NULL : mostly(r, e->t, e->l, e->row)))
+CELL_EXPR(mostly_cell, struct ledger_row, cell_text(mostly(r, e->t, e->l, e->row)))
 CELL_EXPR(dig_cell, struct ledger_row, cell_text(e->words->dig))
 CELL_EXPR(free_cell, struct ledger_row, cell_text(e->words->free))
 CELL_EXPR(price_cell, struct ledger_row, cell_text(e->words->price))
@@ -296,6 +297,20 @@ static void owner_add(struct table *table, struct report *r, const struct where_
 	cells_one(table, r, owner_columns, &it, NULL);
 }
 
+static const char *holder_detail(u32 row)
+{
+	switch (row) {
+	case WHERE_SHARED:
+		return "open files that have no name (memfd, removed)";
+	case WHERE_SOCKETS:
+		return "not read, or not taken by the other side; some in slab";
+	case WHERE_REST:
+		return "rings of io_uring";
+	default:
+		return NULL;
+	}
+}
+
 static void holder_add(
 	struct table *table, struct report *r, const struct held_process *p, u32 row, u64 count)
 {
@@ -304,10 +319,7 @@ static void holder_add(
 	const struct owner_row it = {
 		.row = where_words(WHERE_MACHINE, row)->name,
 		.owner = name ? name : "?",
-		.detail = row == WHERE_SHARED ? "open files that have no name (memfd, removed)"
-			  : row == WHERE_SOCKETS
-				  ? "not read, or not taken by the other side; some in slab"
-				  : NULL,
+		.detail = holder_detail(row),
 		.pid = p->tgid,
 		.bytes = bytes,
 		.count = count,
@@ -344,6 +356,7 @@ static int owners_report(const struct where_tables *t, struct report *r)
 		holder_add(table, r, p, WHERE_SHARED, p->kinds[FD_MEMFD]);
 		holder_add(table, r, p, WHERE_PIPES, p->pipes);
 		holder_add(table, r, p, WHERE_SOCKETS, p->sockets);
+		holder_add(table, r, p, WHERE_REST, p->kinds[FD_RING]);
 	}
 	return table->failed ? -ENOMEM : 0;
 }
