@@ -7,6 +7,7 @@
 #define MEMWHY_BPF_COMMON_BPF_H
 
 #include "bpf/kernel.bpf.h"
+#include "bpf/log2.h"
 #include "bpf/shared.h"
 
 const volatile struct scope_config scope = {};
@@ -357,33 +358,10 @@ static __always_inline u32 stack_kernel(void *ctx, u64 skip)
 		__VA_ARGS__              \
 	} __attribute__((preserve_access_index))
 
-/* The slot of v in a log2 histogram: 0 for 0, i for 2^(i-1) <= v < 2^i, at most `max`. */
+/* See base/util.h. */
 static __always_inline u32 log2_slot(u64 v, u32 max)
 {
-	u32 r = v != 0;
-
-	if (v >> 32) {
-		v >>= 32;
-		r += 32;
-	}
-	if (v >> 16) {
-		v >>= 16;
-		r += 16;
-	}
-	if (v >> 8) {
-		v >>= 8;
-		r += 8;
-	}
-	if (v >> 4) {
-		v >>= 4;
-		r += 4;
-	}
-	if (v >> 2) {
-		v >>= 2;
-		r += 2;
-	}
-	r += v >> 1;
-	return r > max ? max : r;
+	return log2_branchless(v, max);
 }
 
 /* A struct slot for what each task is at, direct-mapped by thread id (n_ is a power of two):

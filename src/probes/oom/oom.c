@@ -1,6 +1,7 @@
 /* The oom probe: its hooks, and what its ring becomes as records, with their schema. */
 #include "probes/oom/oom.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -44,7 +45,8 @@ static const struct attach_hook hooks[] = {
 static u32 options(const struct capture *c)
 {
 	(void)c;
-	return sys_exists("/sys/bus/event_source/devices/kprobe/type") ? OPT_KPROBES : 0;
+	return sys_exists("/sys/bus/event_source/devices/kprobe/type") == -ENOENT ? 0
+										  : OPT_KPROBES;
 }
 
 static int prepare(struct bpf_object *obj, const struct capture *c)

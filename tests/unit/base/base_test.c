@@ -18,6 +18,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "bpf/log2.h"
 
 static void test_escape(void **unused)
 {
@@ -367,6 +368,23 @@ static void test_big(void **unused)
 	big_free(&b);
 }
 
+/* BPF programs reckon it in another way. */
+static void test_log2(void **unused)
+{
+	(void)unused;
+	for (u32 max = 1; max <= 64; max++) {
+		assert_int_equal(log2_branchless(0, max), 0);
+		for (u32 bit = 0; bit < 64; bit++) {
+			u64 v = 1ULL << bit;
+
+			assert_int_equal(log2_branchless(v, max), log2_slot(v, max));
+			assert_int_equal(log2_branchless(v - 1, max), log2_slot(v - 1, max));
+			assert_int_equal(log2_branchless(v + v / 3, max), log2_slot(v + v / 3, max));
+		}
+		assert_int_equal(log2_branchless(UINT64_MAX, max), log2_slot(UINT64_MAX, max));
+	}
+}
+
 /* A quarter of the files that may be open, but at least one. */
 static void test_file_room(void **unused)
 {
@@ -402,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_groups_room),
 		cmocka_unit_test(test_hist),
+		cmocka_unit_test(test_log2),
 		cmocka_unit_test(test_trend),
 		cmocka_unit_test(test_big),
 		cmocka_unit_test(test_file_room),
