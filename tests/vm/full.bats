@@ -44,6 +44,19 @@ NO_BTF='^commands|the count is|equal|counts? equal|without kernel BTF|32-bit|no-
 	guest_native 6.12-nobtf 6.12 "$NO_BTF" -m 1G -s 256M --btf no
 }
 
+# Debian 12's systemd-oomd, which is unpacked, not installed: it would be at work on this machine then.
+@test "vm 6.12: what a real systemd-oomd kills is told apart from the kernel's kills" {
+	oomd=${BUILD:-build}/vm/oomd
+	if [ ! -e "$oomd/lib/systemd/systemd-oomd" ]; then
+		mkdir -p "$oomd"
+		(cd "$oomd" && apt-get download systemd-oomd && dpkg -x systemd-oomd_*.deb .) || skip "systemd-oomd cannot be fetched"
+	fi
+	ldd "$oomd/lib/systemd/systemd-oomd" | grep -q 'not found' && skip "systemd-oomd needs the libraries of systemd 252"
+	guest 6.12 -m 1G -s 256M -- env MEMWHY="$MEMWHY" tests/vm/oomd "$oomd/lib/systemd/systemd-oomd"
+	[ "$status" -eq 0 ]
+	[ "${lines[-1]}" = "told apart" ]
+}
+
 @test "no native test is skipped in all guests that it ran in" {
 	run tests/vm/table --check "${BUILD:-build}"/vm/[0-9n]*.tap
 	echo "$output"
