@@ -7,6 +7,14 @@ void top_clear(struct top *top, u32 limit)
 	top->limit = limit;
 }
 
+bool top_has(const struct top *top, u32 at)
+{
+	for (u32 i = 0; i < top->n; i++)
+		if (top->at[i] == at)
+			return true;
+	return false;
+}
+
 void top_offer(struct top *top, u64 key, u32 at)
 {
 	u32 i;

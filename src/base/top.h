@@ -2,6 +2,8 @@
 #ifndef MEMWHY_BASE_TOP_H
 #define MEMWHY_BASE_TOP_H
 
+#include <stdbool.h>
+
 #include "base/types.h"
 
 #define TOP_MAX 256
@@ -14,6 +16,8 @@ struct top {
 
 void top_clear(struct top *top, u32 limit);
 /* A key of 0 is none. Of equal keys the first one offered comes first. */
+/* Was it taken? */
+bool top_has(const struct top *top, u32 at);
 void top_offer(struct top *top, u64 key, u32 at);
 
 #endif

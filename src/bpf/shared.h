@@ -138,6 +138,7 @@ struct probe_counts {
 	u64 seen;       /* events within the scope */
 	u64 lost_ring;  /* the ring was full */
 	u64 lost_map;   /* the table of aggregates was full */
+	u64 lost_state; /* there was no memory for what is kept of a thread */
 	u64 lost_stack; /* the event is counted, its stack is not known */
 	u64 lost_task;  /* the event is counted, of its task only the name is known */
 	u64 lost_scope; /* a child that could not be added to scope_tasks */

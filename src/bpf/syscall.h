@@ -13,6 +13,10 @@ enum syscall_abi {
 	SYSCALL_ABIS,
 };
 
+/* What stands in the programs *_spare for the kernel's variable bpf_prog_active, until the loader
+ * says what that is here. */
+#define SYSCALL_PROG_ACTIVE 0x5ca1ab1e
+
 #define SYSCALL_NUMBERS 1024
 #define SYSCALL_WORDS (SYSCALL_NUMBERS / 64)
 

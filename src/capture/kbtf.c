@@ -209,6 +209,25 @@ int kbtf_tracepoints(struct groups *ret)
 	return rc;
 }
 
+u32 kbtf_percpu_id(const char *name)
+{
+	_cleanup_free_ char *buf = malloc(2UL * KBTF_TYPE_MAX);
+	const struct btf_type *section, *var;
+	const struct kbtf_index *x;
+
+	if (!buf || kbtf_index_get(&x))
+		return 0;
+	section = kbtf_index_type(x, x->percpu, buf);
+	for (u32 i = 0; section && i < btf_vlen(section); i++) {
+		u32 id = btf_var_secinfos(section)[i].type;
+
+		var = kbtf_index_type(x, id, buf + KBTF_TYPE_MAX);
+		if (var && !strcmp(kbtf_index_name(x, var->name_off), name))
+			return id;
+	}
+	return 0;
+}
+
 int kbtf_percpu(const char *const *names, size_t n, u64 *ret)
 {
 	_cleanup_free_ char *buf = malloc(2UL * KBTF_TYPE_MAX);

@@ -34,6 +34,8 @@ int kbtf_offset(const char *type, const char *member);
 int kbtf_tracepoints(struct groups *ret);
 /* Where per-CPU variables lie in their section; all of them, or -ENODATA. */
 int kbtf_percpu(const char *const *names, size_t n, u64 *ret);
+/* The type id of one of them, as instructions of a program name it; 0: there is none. */
+u32 kbtf_percpu_id(const char *name);
 /* Frees what was kept of the kernel's BTF; the next that asks reads it again. */
 void kbtf_forget(void);
 /* Does the kernel's BTF have a type, member or enumerator of this name? */

@@ -419,6 +419,7 @@ static void counts_sum(struct probe_counts *sum, const struct probe_counts *v)
 	sum->seen += v->seen;
 	sum->lost_ring += v->lost_ring;
 	sum->lost_map += v->lost_map;
+	sum->lost_state += v->lost_state;
 	sum->lost_busy += v->lost_busy;
 	sum->lost_stack += v->lost_stack;
 	sum->lost_task += v->lost_task;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "capture/kbtf.h"
 #include "sys/syscalls.h"
 
@@ -91,6 +92,34 @@ static bool instruction_clobbers(void)
 	return rcx != 0;
 }
 
+/* The instruction that loads SYSCALL_PROG_ACTIVE loads the variable. Where there is none in BTF the
+ * program does not load, and its method is not used. */
+static void spare_prepare(struct bpf_program *prog, u32 variable)
+{
+	struct bpf_insn *insn = (struct bpf_insn *)(uintptr_t)bpf_program__insns(prog);
+
+	for (size_t i = 0; i < bpf_program__insn_cnt(prog); i++) {
+		if (insn[i].code != (BPF_LD | BPF_DW | BPF_IMM) || insn[i].src_reg ||
+			insn[i].imm != SYSCALL_PROG_ACTIVE)
+			continue;
+		insn[i].src_reg = BPF_PSEUDO_BTF_ID;
+		insn[i].imm = (s32)variable;
+	}
+}
+
+static void spares_prepare(struct bpf_object *obj)
+{
+	static const char *const names[] = {"sys_enter_spare", "sys_exit_spare"};
+	u32 variable = kbtf_raw_is_preemptible() ? kbtf_percpu_id("bpf_prog_active") : 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct bpf_program *prog = bpf_object__find_program_by_name(obj, names[i]);
+
+		if (prog)
+			spare_prepare(prog, variable);
+	}
+}
+
 int syscalls_prepare(struct bpf_object *obj, const struct syscalls_config *s)
 {
 	struct syscalls_config config = *s;
@@ -100,6 +129,7 @@ int syscalls_prepare(struct bpf_object *obj, const struct syscalls_config *s)
 
 	begins_set(&config);
 	config.clobbers = instruction_clobbers();
+	spares_prepare(obj);
 	return rc ? rc : attach_set_const(obj, "syscalls", &config, sizeof(config));
 }
 

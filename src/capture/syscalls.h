@@ -27,6 +27,17 @@ enum syscalls_option {
 				{"sys_enter_hash", "sys_exit_hash"}, {}, 0},                   \
 	}
 
+/* For an object that has the programs sys_*_spare. */
+#define SYSCALL_SPARE_HOOK                                                                \
+	{                                                                                 \
+		.data = "system calls while maps are read", .only = SYSCALLS_PREEMPTIBLE, \
+		.needs = "bpf_prog_active in BTF",                                        \
+		.methods = {                                                              \
+			{"raw tracepoints sys_enter, sys_exit",                           \
+				{"sys_enter_spare", "sys_exit_spare"}, {}, 0},            \
+		},                                                                        \
+	}
+
 u32 syscalls_options(void);
 
 /* Wants a number of an ABI (x32: that of the native ones). */

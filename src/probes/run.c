@@ -10,6 +10,7 @@
 #include "capture/ring.h"
 #include "capture/table.h"
 #include "probes/burst.h"
+#include "probes/losses.h"
 #include "probes/probe.h"
 #include "probes/walks.h"
 
@@ -366,16 +367,6 @@ int probe_sample(struct probe_run *run, u64 now_ns)
 	return rc || !due ? rc : sampler_look(run, now_ns);
 }
 
-/* What helps depends on what makes keys many. */
-static const char *table_full(const struct capture *c)
-{
-	if (c->opt.max_bytes && c->shrink)
-		return "table full: larger --max-memory";
-	return c->opt.user_stacks || c->opt.kernel_stacks
-		       ? "table full: -p, -c or -g, or without --stacks"
-		       : "table full: narrower scope (-p, -c, -g)";
-}
-
 /* What was seen was delivered or lost. Where it was not, something is wrong that no report may
  * hide: what is missing is lost. */
 static void losses_check(
@@ -408,7 +399,7 @@ static void parts_tell(struct capture *c, const struct probe_counts *n)
 	if (n->lost_task)
 		capture_note(c, NOTE_WARNING,
 			"%llu event%s counted by the names of their processes only: %s",
-			n->lost_task, n->lost_task == 1 ? " is" : "s are", table_full(c));
+			n->lost_task, n->lost_task == 1 ? " is" : "s are", losses_table_full(c));
 	if (part_matters(c, n->unpaired, n->seen))
 		capture_note(c, NOTE_INFO,
 			"%llu event%s began or ended outside of the interval and ha%s no duration",
@@ -431,12 +422,9 @@ static int losses_send(struct probe_run *run, bool again)
 	n.seen += run->settled;
 	for (size_t i = 0; i < PROBE_TABLES && run->tables[i]; i++)
 		delivered += run->ctx[i].table->derived ? 0 : table_delivered(run->tables[i]);
-	lost = n.lost_ring + n.lost_map + n.lost_busy;
+	lost = n.lost_ring + n.lost_map + n.lost_state + n.lost_busy;
 	if (lost)
-		snprintf(reason, sizeof(reason), "%s",
-			n.lost_ring  ? "ring full: larger --ring-size"
-			: n.lost_map ? table_full(run->c)
-				     : "came while its program was running");
+		snprintf(reason, sizeof(reason), "%s", losses_reason(run->c, &n));
 	if (run->c->ending)
 		losses_check(run, n.seen, delivered, &lost, reason, sizeof(reason));
 	if (run->c->ending)

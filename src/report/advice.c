@@ -75,4 +75,7 @@ void report_rank(struct report *r)
 		lines_once(r, i, false);
 		lines_once(r, i, true);
 	}
+	vec_each (f, &r->findings)
+		if (f->try_[0] && !f->undo[0])
+			f->undo[0] = "Nothing to undo.";
 }

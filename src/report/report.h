@@ -245,7 +245,8 @@ bool report_scope_is_part(const char *words);
 /* Splits, explains and ranks. To be called once, instead of these. */
 void report_conclude(struct report *r, const char *words);
 /* Orders findings by level, then by cost, then by memory. Where one gives a command that one before
- * it gives too, it refers to that instead. To be called once. */
+ * it gives too, it refers to that instead. What is to be tried and changes nothing has nothing to
+ * undo. To be called once. */
 void report_rank(struct report *r);
 const char *finding_level_name(int level);
 /* -EINVAL for a name that is none. */

@@ -256,6 +256,8 @@ static void tell_protect(struct report *r, struct finding *f)
 	finding_line(r, f->try_, "`echo -500 > /proc/PID/oom_score_adj`");
 	finding_line(r, f->undo, "Put back what that file said before (0 unless somebody set it):");
 	finding_line(r, f->undo, "`echo 0 > /proc/PID/oom_score_adj`");
+	if (!f->verify[0])
+		finding_line(r, f->verify, "`memwhy oom --for 10m`");
 }
 
 /* What filled the group beside memory of its processes, which the victims' sizes tell; "". */
@@ -336,7 +338,6 @@ static void tell_machine(struct report *r, struct finding *f)
 		"Limit it by a control group (memory.max), or give the machine more memory or "
 		"swap.");
 	tell_protect(r, f);
-	finding_line(r, f->verify, "`memwhy oom --for 10m`");
 }
 
 /* " (perl indexer.pl)", where all victims at one place are of one program; "". */

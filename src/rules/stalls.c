@@ -100,6 +100,8 @@ static void tell_memcg(
 		finding_line(r, f->try_,
 			"Find the cgroup whose limit it is, and what fills it: "
 			"`memwhy stalls --by cgroup --for 10s`");
+		finding_line(r, f->verify, "`memwhy stalls --for 30s -c %.15s`",
+			stream_comm(r->stream, key->tgid, 0));
 		return;
 	}
 	finding_line(r, f->evidence, "cgroup %s uses %s of its limit of %s", report_cgroup(r, path),

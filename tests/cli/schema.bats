@@ -86,6 +86,16 @@ valid() {
 	! valid json none.json || refuse "no finding is no list"
 }
 
+@test "schema: kills have no advice, all other findings have" {
+	jq 'del(.findings[1:], .elsewhere) | .findings[0] |= (.why = null | .try = [] | .undo = [] | .verify = [])' \
+		"$BATS_TEST_DIRNAME/../golden/render/check.json.txt" >check.json
+	! valid json check.json || refuse "a finding of check without advice"
+	jq '.command = "oom"' check.json >oom.json
+	valid json oom.json
+	jq 'del(.findings[0].try)' oom.json >none.json
+	! valid json none.json || refuse "a kill without its members"
+}
+
 @test "schema: a report that is wrong is refused" {
 	right='{"schema": "memwhy/1", "command": "faults", "host": {"kernel": "6", "cpus": 2, "nodes": 1, "page_size": 4096},
 		"interval": {"start": null, "seconds": 1}, "cost": {"cpu_seconds": 0, "bpf_seconds": 0, "rss_bytes": 1,

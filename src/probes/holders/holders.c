@@ -203,11 +203,10 @@ static bool look_due(const struct capture *c, const struct holders *s, u64 now_n
 	return c->ending || (!s->looks && now_ns >= s->begin_ns + EVERY_NS);
 }
 
-/* `where` looks beside at what is open: heaps and maps are not its matter. They are that of check.
- */
-static bool is_beside(const struct capture *c)
+/* `where` runs it for what is open. Heaps, maps and the status of processes are for check. */
+static bool is_brief(const struct capture *c)
 {
-	return capture_names(c, "where");
+	return capture_names(c, "where") && !capture_named(c);
 }
 
 static int holders_sample(struct capture *c, void *state)
@@ -233,9 +232,9 @@ static int holders_sample(struct capture *c, void *state)
 		rc = traces_send(c);
 	if (!rc && look)
 		rc = holders_look(c, s);
-	if (!rc && c->ending && !is_beside(c))
+	if (!rc && c->ending && !s->brief)
 		rc = holders_maps_send(c, s);
-	if (!rc && c->ending && !is_beside(c))
+	if (!rc && c->ending && !s->brief)
 		rc = holders_heaps_send(c, s);
 	if (!rc)
 		rc = holders_files_send(c, s, look);
@@ -270,6 +269,7 @@ static int holders_open(struct capture *c, void *state, struct err *err)
 	struct holders *s = state;
 	int rc = survey(c);
 
+	s->brief = is_brief(c);
 	s->begin_ns = clock_mono_ns();
 	s->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
 	groups_init(&s->inodes, 2 * sizeof(u64), sizeof(u8));
@@ -281,7 +281,7 @@ static int holders_open(struct capture *c, void *state, struct err *err)
 		rc = proc_scope_open(c, &s->scope);
 	if (!rc)
 		rc = threads_find(s);
-	if (!rc && !proc_scope_tests(&s->scope) && !is_beside(c))
+	if (!rc && !proc_scope_tests(&s->scope) && !s->brief)
 		rc = holders_maps_list(s);
 	return rc ? err_errno(err, rc, "holders") : 0;
 }

@@ -354,7 +354,9 @@ static int process_look(
 		return rc;
 	r.files = MAX(r.files, e->files); /* how many there are is known of those left out too */
 	totals_take(s, &r, rc);
-	if (holders_cpu() < fds_until_ns + LOOK_STATUS_NS)
+	if (s->brief)
+		s->children_cut = true;
+	else if (holders_cpu() < fds_until_ns + LOOK_STATUS_NS)
 		status_take(s, e->pid, &r);
 	else
 		s->cut = s->children_cut = true;

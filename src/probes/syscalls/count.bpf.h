@@ -20,7 +20,8 @@ static __always_inline struct syscalls_value *value_get(const struct syscalls_ke
 	struct syscalls_value *v = bpf_map_lookup_elem(&calls, key);
 
 	if (!v) {
-		bpf_map_update_elem(&calls, key, &value_zero, BPF_NOEXIST);
+		if (!bpf_map_update_elem(&calls, key, &value_zero, BPF_NOEXIST))
+			table_key_made();
 		v = bpf_map_lookup_elem(&calls, key);
 	}
 	if (v && !v->count) {

@@ -55,3 +55,32 @@ static __always_inline void call_ended(struct syscall_call *call, struct thread 
 }
 
 SYSCALL_PROGRAMS(call_began, call_ended)
+
+/*
+ * Classic tracepoints are used where raw ones are preemptible. The kernel skips their programs on a
+ * CPU on which somebody who reads or changes a map was preempted, as memwhy may be
+ * (bpf_prog_active). Raw tracepoints do not look at that.
+ */
+static __always_inline bool tp_is_skipped(void)
+{
+	const int *active;
+
+	asm volatile("%0 = %1 ll" : "=r"(active) : "i"(SYSCALL_PROG_ACTIVE));
+	active = bpf_this_cpu_ptr(active);
+	if (!*active)
+		return false;
+	count_add(rescued);
+	return true;
+}
+
+SEC("raw_tp/sys_enter")
+int sys_enter_spare(struct bpf_raw_tracepoint_args *ctx)
+{
+	return tp_is_skipped() ? syscall_begin(ctx, ctx->args[1], true) : 0;
+}
+
+SEC("raw_tp/sys_exit")
+int sys_exit_spare(struct bpf_raw_tracepoint_args *ctx)
+{
+	return tp_is_skipped() ? syscall_end(ctx, ctx->args[1], true) : 0;
+}

@@ -38,6 +38,7 @@ static const struct attach_hook hooks[] = {
 		.needs = "CONFIG_FTRACE_SYSCALLS",
 		.methods = SYSCALL_METHODS,
 	},
+	SYSCALL_SPARE_HOOK,
 	{
 		.data = "ends of processes",
 		.only = OPT_ENDS,

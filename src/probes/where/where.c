@@ -37,6 +37,7 @@ static int where_open(struct capture *c, void *state, struct err *err)
 
 	w->named = capture_named(c);
 	w->census = c->opts && OPTS_OF(struct where_opts, c->opts)->census;
+	w->at_once = c->opts && OPTS_OF(struct where_opts, c->opts)->at_once;
 	cgroup_mounts_read(&w->mounts);
 	if (rc)
 		return err_errno(err, rc, "where");
@@ -58,14 +59,13 @@ static int where_sample(struct capture *c, void *state)
 	bool owners;
 	int rc;
 
-	if (!c->ending && now < w->next_ns)
+	if (!c->ending && (w->at_once || now < w->next_ns))
 		return 0;
 	w->next_ns = now + (c->opt.command || !w->sample ? COMMAND_GAP_NS : GAP_NS);
 	w->sample++;
 	/* at the start the command's process is still memwhy */
 	if (w->named && c->opt.command && w->sample == 1)
 		return 0;
-	/* what is over at once needs them only once */
 	owners = w->named && (c->ending || w->sample == 2);
 	if (w->named && is_of_group(w))
 		return where_group_send(c, w);
@@ -111,9 +111,11 @@ static void beside(const struct request *r, void *opts, struct company *ret)
 	static const char *const now[] = {"holders", "cgroups", NULL};
 	static const char *const longer[] = {"holders", "cgroups", "cache", NULL};
 	static const char *const all[] = {"holders", "cgroups", "cache", "pages", NULL};
-	bool taken = ((const struct where_opts *)opts)->taken;
+	struct where_opts *o = opts;
+	bool taken = o->taken;
 
 	*ret = (struct company){.with = now};
+	o->at_once = !r->for_ns && !r->interval_ns && !r->command;
 	if (r->for_ns || r->interval_ns)
 		*ret = (struct company){.with = taken ? all : longer,
 			.some_named = (taken ? all : longer) + 2,

@@ -23,6 +23,7 @@ struct where {
 	u64 percpu_first_bytes;
 	bool stacks_in_vmalloc, balloon_in_total;
 	bool census;           /* --census */
+	bool at_once;          /* one look is all */
 	struct inodes *inodes; /* --files; NULL: not asked for, or it cannot be done here */
 	bool named;            /* its command, or record --probes where: owners are looked for */
 	u32 sample;

@@ -16,24 +16,23 @@
 #define VIRTIO_BALLOON_F_DEFLATE_ON_OOM 2
 #define HUGE_DIR "/sys/kernel/mm/hugepages"
 
-/* By what lies in vmalloc, else by the kernel's configuration; x86-64 has had it by default since
- * 4.9. */
+/* By the kernel's configuration, else by what lies in vmalloc, which takes longer to read; x86-64
+ * has had it by default since 4.9. */
 static bool stacks_in_vmalloc(void)
 {
 	_cleanup_vmallocinfo_ struct vmallocinfo info = {};
 	_cleanup_str_ struct str config = {};
 	char value[8];
 
-	if (!vmallocinfo_read(&info)) {
-		vec_each (v, &info.list)
-			if (vmalloc_is_stack(v->caller))
-				return true;
-		return false;
-	}
-	if (kconfig_load(&config))
+	if (!kconfig_load(&config))
+		return !kconfig_get(str_get(&config), "VMAP_STACK", value, sizeof(value)) &&
+		       !strcmp(value, "y");
+	if (vmallocinfo_read(&info))
 		return true;
-	return !kconfig_get(str_get(&config), "VMAP_STACK", value, sizeof(value)) &&
-	       !strcmp(value, "y");
+	vec_each (v, &info.list)
+		if (vmalloc_is_stack(v->caller))
+			return true;
+	return false;
 }
 
 /* A balloon that is deflated on OOM leaves MemTotal as it is (fill_balloon(),

@@ -8,6 +8,7 @@ struct where_opts {
 	bool census;
 	bool files;
 	bool taken;
+	bool at_once; /* not asked for: one look is all, so it is the last one */
 };
 
 #endif

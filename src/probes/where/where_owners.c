@@ -16,6 +16,8 @@
 
 #define OWNERS 8 /* of a row */
 #define ASKED 64 /* processes that are asked for more: those with most memory */
+#define ASKED_HUGE 256 /* … for huge pages: those with most that is mapped and not resident */
+#define LEAST_HUGE_PAGES 512 /* in the least huge page */
 #define GROUPS_MAX 256
 #define LEAST_BYTES (1ULL << 20)
 #define MAPS_IT "what it maps, files in tmpfs too; others may map the same"
@@ -43,7 +45,7 @@ struct process {
 
 struct processes {
 	VEC(struct process) list;
-	struct top anon, resident, tables, shared, huge;
+	struct top anon, resident, absent, tables, shared, huge;
 };
 
 static int processes_read(struct where *w, struct processes *p)
@@ -63,6 +65,8 @@ static int processes_read(struct where *w, struct processes *p)
 		e.resident_pages = m.resident_pages;
 		top_offer(&p->anon, e.anon_pages, (u32)p->list.n);
 		top_offer(&p->resident, e.resident_pages, (u32)p->list.n);
+		if (m.size_pages >= m.resident_pages + LEAST_HUGE_PAGES)
+			top_offer(&p->absent, m.size_pages - m.resident_pages, (u32)p->list.n);
 		rc = vec_push(&p->list, e);
 	}
 	return rc;
@@ -91,15 +95,15 @@ static void status_offer(struct processes *p, u32 at)
 	top_offer(&p->huge, st.hugetlb_bytes, at);
 }
 
-/* Huge pages of the pool are in no process's resident memory, so who has them may be any. */
-static void all_offer(struct processes *p, bool huge)
+/* Only some are asked for their status, which takes four times as long as statm. Huge pages of the
+ * pool are mapped and in no process's resident memory. */
+static void asked_offer(struct processes *p, bool huge)
 {
-	if (huge)
-		for (u32 i = 0; i < p->list.n; i++)
-			status_offer(p, i);
-	else
-		for (u32 i = 0; i < p->resident.n; i++)
-			status_offer(p, p->resident.at[i]);
+	for (u32 i = 0; i < p->resident.n; i++)
+		status_offer(p, p->resident.at[i]);
+	for (u32 i = 0; huge && i < p->absent.n; i++)
+		if (!top_has(&p->resident, p->absent.at[i]))
+			status_offer(p, p->absent.at[i]);
 }
 
 static int top_send(struct capture *c, struct where *w, const struct processes *p,
@@ -117,20 +121,21 @@ static int processes_send(struct capture *c, struct where *w)
 {
 	_cleanup_free_ struct processes *p = calloc(1, sizeof(*p));
 	u64 page = (u64)sysconf(_SC_PAGESIZE);
+	u64 huge = keyvals_get_or(&w->meminfo, "Hugepagesize", 0);
 	int rc = p ? 0 : -ENOMEM;
 
 	if (rc)
 		return rc;
 	top_clear(&p->anon, OWNERS);
 	top_clear(&p->resident, ASKED);
+	top_clear(&p->absent, ASKED_HUGE);
 	top_clear(&p->tables, OWNERS);
 	top_clear(&p->shared, OWNERS);
 	top_clear(&p->huge, OWNERS);
 	rc = processes_read(w, p);
 	if (!rc)
-		all_offer(p, keyvals_get_or(&w->meminfo, "Hugetlb", 0) >
-				     keyvals_get_or(&w->meminfo, "HugePages_Free", 0) *
-					     keyvals_get_or(&w->meminfo, "Hugepagesize", 0));
+		asked_offer(p, keyvals_get_or(&w->meminfo, "Hugetlb", 0) >
+				       keyvals_get_or(&w->meminfo, "HugePages_Free", 0) * huge);
 	for (u32 i = 0; i < p->anon.n && !rc; i++)
 		rc = process_send(
 			c, w, WHERE_ANON, p->list.v[p->anon.at[i]].pid, p->anon.key[i] * page, "");

@@ -227,6 +227,7 @@ static void advise(
 /* A change is advised once, by the finding that ranks first. */
 static void test_advice_once(void **state)
 {
+	struct finding *looked_at;
 	const struct finding *v;
 	struct fixture f;
 
@@ -235,6 +236,9 @@ static void test_advice_once(void **state)
 	advise(&f.report, "second", 1, "Or so:", 1, 0);
 	advise(&f.report, "first", 2, "Do this:", 1, 0);
 	advise(&f.report, "other", 0, "Do this:", 2, 0);
+	looked_at = report_finding(&f.report, LEVEL_NOTE, "looked-at");
+	finding_line(&f.report, looked_at->try_, "`memwhy faults`");
+	report_finding(&f.report, LEVEL_NOTE, "told");
 	report_rank(&f.report);
 	v = f.report.findings.v;
 	assert_string_equal(v[0].try_[1], "Do this:");
@@ -247,6 +251,8 @@ static void test_advice_once(void **state)
 	assert_string_equal(v[2].try_[1], "Do this:");
 	assert_string_equal(v[2].try_[2], "`echo 2 > knob`");
 	assert_string_equal(v[2].undo[0], "The same as for finding 1 (first).");
+	assert_string_equal(v[3].undo[0], "Nothing to undo.");
+	assert_null(v[4].undo[0]);
 	fixture_close(&f);
 }
 

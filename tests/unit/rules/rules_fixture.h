@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "event/stream.h"
 #include "probes/system/system.h"
+#include "finding_fixture.h"
 #include "report/view.h"
 
 #define MIB (1ULL << 20)
@@ -30,12 +31,11 @@ static inline void put(struct bench *b, const void *rec)
 	assert_int_equal(b->rule->feed(b->state, rec), 0);
 }
 
-#define PUT_AT(b_, time_ns_, type_, kind_, ...)                                             \
-	({                                                                                  \
-		type_ r_ = {                                                                \
-			.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = (time_ns_)}, \
-			__VA_ARGS__};                                                       \
-		put((b_), &r_);                                                             \
+#define PUT_AT(b_, time_ns_, type_, kind_, ...)                                                   \
+	({                                                                                        \
+		type_ r_ = {.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = (time_ns_)}, \
+			__VA_ARGS__};                                                             \
+		put((b_), &r_);                                                                   \
 	})
 #define PUT(b_, type_, kind_, ...) PUT_AT(b_, NSEC_PER_SEC, type_, kind_, __VA_ARGS__)
 
@@ -88,8 +88,8 @@ static inline size_t conclude(struct bench *b)
 	put(b, &end);
 	report_init(&b->report, "check", &b->stream);
 	assert_int_equal(b->rule->report(b->state, &b->report), 0);
-	for (size_t i = 0; i < b->report.findings.n; i++)
-		assert_non_null(b->report.findings.v[i].evidence[0]); /* what it is told by */
+	vec_each (f, &b->report.findings)
+		assert_whole_finding(f);
 	return b->report.findings.n;
 }
 
