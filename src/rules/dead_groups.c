@@ -1,6 +1,6 @@
 /*
  * Control groups that were removed and that the kernel keeps, as something charged to them is left:
- * how many, what they take, who makes and removes groups, and where.
+ * how many, what they take, what keeps them, who makes and removes groups, and where.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,6 +12,9 @@
 #include "rules/rules.h"
 
 #define MANY 1000
+#define KEPT_LEAST 2048 /* bytes a group, on average: half a page */
+#define KEPT_PART 5     /* of all that they hold */
+#define MOST_PART 0.8
 #define MADE_LEAST 10 /* in the interval: fewer make nobody the one who does it */
 
 struct maker {
@@ -137,14 +140,107 @@ static void tell_who(struct report *r, struct finding *x, const struct who *w)
 			w->parent_tgid);
 }
 
-static void tell_place(struct report *r, struct finding *x, const struct cgroup_dying *d)
+/* NULL: not known, or all of the machine. */
+static const char *place_of(const struct report *r, const struct cgroup_dying *d)
 {
 	const char *path = d->below ? stream_cgroup(r->stream, d->below) : NULL;
+
+	return path && strcmp(path, "/") ? path : NULL;
+}
+
+static u64 held_of(const struct cgroup_dying *d)
+{
+	return d->file_bytes + d->shmem_bytes + d->anon_bytes;
+}
+
+/* Are nearly all of them of that place? Of version 1 what they hold stands for their number. */
+static bool is_mostly_there(const struct cgroup_dying *d)
+{
+	return d->version == 1 ? (double)d->below_bytes >= MOST_PART * (double)held_of(d)
+			       : d->below_dying > 0;
+}
+
+static void tell_place(struct report *r, struct finding *x, const struct cgroup_dying *d)
+{
+	const char *path = place_of(r, d);
+	char a[UNIT_BUF];
 
 	if (!path)
 		return;
 	x->cgroup = d->below;
-	finding_line(r, x->evidence, "%llu of them were in cgroup %s", d->below_dying, path);
+	if (d->below_dying)
+		finding_line(r, x->evidence, "%llu of them were in cgroup %s", d->below_dying,
+			report_cgroup(r, path));
+	else if (d->below_bytes >= d->dying * KEPT_LEAST)
+		finding_line(r, x->evidence, "%s of it is of those that were in cgroup %s",
+			fmt_bytes(a, d->below_bytes), report_cgroup(r, path));
+}
+
+/* Less is an error of the sums, which the kernel brings up to date now and then. */
+static bool keeps(const struct cgroup_dying *d, u64 bytes)
+{
+	return bytes >= d->dying * KEPT_LEAST && bytes >= held_of(d) / KEPT_PART;
+}
+
+static const char *keeper_text(struct report *r, const struct cgroup_dying *d)
+{
+	const struct {
+		u64 bytes;
+		const char *what;
+	} parts[] = {{d->file_bytes, "page cache"}, {d->shmem_bytes, "files in tmpfs"},
+		{d->anon_bytes, "anonymous memory"}};
+	const char *text = "";
+	char a[UNIT_BUF];
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (keeps(d, parts[i].bytes))
+			text = report_text(r, "%s%s%s of %s", text, text[0] ? " and " : "",
+				fmt_bytes(a, parts[i].bytes), parts[i].what);
+	return text;
+}
+
+static void tell_cache(struct report *r, struct finding *x, const struct cgroup_dying *d)
+{
+	const char *path = place_of(r, d);
+	const char *dir = path ? cgroup_directory(r, d->version, path) : NULL;
+
+	finding_line(r, x->try_,
+		"Have the kernel give back what they keep, as far as it is cache%s:",
+		dir && d->version == 1
+			? ", there only (of groups that are in use and below it, too)"
+			: "");
+	if (dir && d->version == 1)
+		finding_line(r, x->try_, "`sync; echo 0 > %s/memory.force_empty`", dir);
+	if (!dir || d->version == 2 || !is_mostly_there(d))
+		finding_line(r, x->try_, "%s`sync; echo 3 > /proc/sys/vm/drop_caches`",
+			dir && d->version == 1 ? "Or of all the machine: " : "");
+	if (dir && d->version == 2 && d->file_bytes)
+		finding_line(r, x->try_,
+			"Or only what is below that group (5.19 and later): `sync; echo %llu > "
+			"%s/memory.reclaim`",
+			d->file_bytes, dir);
+	finding_line(r, x->undo, "Nothing to undo: caches fill again as they are used.");
+}
+
+static void tell_try(struct report *r, struct finding *x, const struct cgroup_dying *d)
+{
+	bool known = d->h.flags & CGROUP_DYING_PARTS;
+
+	if (!known || keeps(d, d->file_bytes) || !keeper_text(r, d)[0])
+		tell_cache(r, x, d);
+	if (!known || keeps(d, d->shmem_bytes))
+		finding_line(r, x->try_,
+			"Files in tmpfs that outlived their group keep it until they are removed, "
+			"whatever caches are dropped. Which they are: `memwhy where --files`");
+	if (known && keeps(d, d->anon_bytes))
+		finding_line(r, x->try_,
+			"Anonymous memory is of processes that were moved to other groups, until "
+			"they end, or of swap.");
+	finding_line(r, x->try_,
+		"So that no more come: use one group again in place of a new one for each job, or "
+		"write what is to last from a group that stays.");
+	if (!x->undo[0])
+		finding_line(r, x->undo, "Nothing to undo.");
 }
 
 static void tell(struct report *r, const struct state *s, u64 bytes, int level)
@@ -160,11 +256,16 @@ static void tell(struct report *r, const struct state *s, u64 bytes, int level)
 	x->losses = LOSS_KERNEL;
 	x->grown_bytes = bytes / MAX(d->dying, 1ULL) * counter_rise(d->first_dying, d->dying);
 	x->title = report_text(r,
-		"%s%llu control groups that were removed are still kept by the kernel (dead "
-		"groups), some %s",
+		"%s%llu control groups that were removed%s are still kept by the kernel (dead "
+		"groups)%s, some %s",
 		w.maker ? report_text(r, "%s makes and removes control groups: ", who_text(r, &w))
 			: "",
-		d->dying, fmt_bytes(a, bytes));
+		d->dying,
+		place_of(r, d) && !w.maker && is_mostly_there(d)
+			? report_text(r, " from %s", report_cgroup(r, place_of(r, d)))
+			: "",
+		keeper_text(r, d)[0] ? report_text(r, " for %s", keeper_text(r, d)) : "",
+		fmt_bytes(a, bytes));
 	x->confidence = report_text(r, "high for the number; the memory is estimated, and %s",
 		w.maker ? "older ones may be of others" : "who made them was not seen");
 	finding_line(r, x->evidence,
@@ -173,6 +274,12 @@ static void tell(struct report *r, const struct state *s, u64 bytes, int level)
 		d->first_dying, d->dying, d->alive);
 	if (w.maker)
 		tell_who(r, x, &w);
+	if (d->dying > d->first_dying)
+		finding_line(r, x->evidence, "that is %.1f more a second",
+			(double)(d->dying - d->first_dying) / report_seconds(r));
+	if (keeper_text(r, d)[0])
+		finding_line(
+			r, x->evidence, "what is charged to them still: %s", keeper_text(r, d));
 	tell_place(r, x, d);
 	finding_line(r, x->evidence, "Percpu is %s, of all its users",
 		fmt_bytes(a, facts_last(&s->sums.facts, "Percpu")));
@@ -180,14 +287,7 @@ static void tell(struct report *r, const struct state *s, u64 bytes, int level)
 		 "it: a file in the page cache or in tmpfs that its tasks wrote, a dentry. Its "
 		 "counters on each CPU stay too, and each walk over groups (reclaim, memory.stat) "
 		 "passes it.";
-	finding_line(
-		r, x->try_, "Have the kernel give back what they keep, as far as it is cache:");
-	finding_line(r, x->try_, "`echo 3 > /proc/sys/vm/drop_caches`");
-	finding_line(r, x->try_,
-		"What then remains is files in tmpfs that outlived their group: remove these, or "
-		"write them from a group that stays. Use one group again, in place of a new one "
-		"for each job.");
-	finding_line(r, x->undo, "Nothing to undo: caches fill again as they are used.");
+	tell_try(r, x, d);
 	if (d->version == 1)
 		finding_line(r, x->verify,
 			"`grep memory /proc/cgroups; find /sys/fs/cgroup/memory -type d | wc -l`");
@@ -204,11 +304,9 @@ static int report(void *v, struct report *r)
 
 	int level = held_level(r, bytes);
 
-	/* Few, which nobody adds to, go as memory is needed. */
-	if (s->dying.dying < MANY ||
-		(level < 0 && !who_find(s).maker && s->dying.dying <= s->dying.first_dying))
-		return 0;
-	tell(r, s, bytes, MAX(level, (int)LEVEL_NOTE));
+	/* Fewer go as memory is needed. */
+	if (s->dying.dying >= MANY)
+		tell(r, s, bytes, MAX(level, (int)LEVEL_NOTE));
 	return 0;
 }
 

@@ -92,6 +92,16 @@ advice() { # RULE PROGRAM NAME PATTERN
 	advice limit-met address-limit.py 'RLIMIT_AS' '^prlimit '
 }
 
+@test "advice: groups that were removed are emptied of their page cache" {
+	[ -e $zoo_memory/memory.force_empty ] || skip "needs the memory controller of cgroup v1"
+	zoo_start tests/zoo/dead-idle.py
+	look dead-groups "of page cache"
+	told
+	carry_out try 'memory.force_empty$'
+	look dead-groups "zoo-idle-$zoo_pid"
+	quiet
+}
+
 # In an IPC namespace of its own: segments of others are not ours to remove.
 segments() {
 	local kept keeper=

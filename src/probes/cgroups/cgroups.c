@@ -408,7 +408,8 @@ static const struct kind kinds[] = {
 		"hit or OOM kill since the start, 8 asked for, 16 pressure known, 32 parts known, "
 		"64 watched, 128 its OOM killer is off and tasks wait"),
 	RECORD_KIND(REC_CGROUP_DYING, struct cgroup_dying, "cgroup_dying", CGROUP_DYING_FIELDS,
-		"control groups that were removed and that the kernel keeps"),
+		"control groups that were removed and that the kernel keeps; flags: 1 what they "
+		"hold is known"),
 };
 
 const struct probe probe_cgroups = {

@@ -60,22 +60,34 @@ enum cgroup_usage_flags {
 	F(R, u64, first_high_hit_total, COUNT, "high_hit_total at the start")
 RECORD(cgroup_usage, CGROUP_USAGE_FIELDS);
 
+enum cgroup_dying_flags {
+	CGROUP_DYING_PARTS = 1, /* what they hold is known */
+};
+
 /* What each of those below takes of slab, and of memory on each CPU (measured on 6.18, x86-64). */
 #define CGROUP_DYING_BYTES (11ULL << 10)
 #define CGROUP_DYING_CPU_BYTES 1700ULL
 
 /*
  * Control groups that were removed and that the kernel still keeps, since something charged to them
- * is left: sent at the start, when it has changed and at the end, where there are some.
+ * is left: sent at the start, when it has changed and at the end, where there are some. What they
+ * hold is looked at at the end. Flags: enum cgroup_dying_flags.
  */
-#define CGROUP_DYING_FIELDS(F, R)                                                     \
-	F(R, u32, version, ID, "of memory's hierarchy: 1 or 2")                       \
-	F(R, u32, reserved, HIDDEN, "")                                               \
-	F(R, u64, dying, COUNT, "groups that were removed and are still kept")        \
-	F(R, u64, first_dying, COUNT, "as many at the start")                         \
-	F(R, u64, alive, COUNT, "groups that there are")                              \
-	F(R, u64, below, CGROUP, "the group that most of them were in; 0: not known") \
-	F(R, u64, below_dying, COUNT, "how many of them")
+#define CGROUP_DYING_FIELDS(F, R)                                                      \
+	F(R, u32, version, ID, "of memory's hierarchy: 1 or 2")                        \
+	F(R, u32, reserved, HIDDEN, "")                                                \
+	F(R, u64, dying, COUNT, "groups that were removed and are still kept")         \
+	F(R, u64, first_dying, COUNT, "as many at the start")                          \
+	F(R, u64, alive, COUNT, "groups that there are")                               \
+	F(R, u64, below, CGROUP,                                                       \
+		"the group that most of them were in (version 2), or those that hold " \
+		"most; 0: not known")                                                  \
+	F(R, u64, below_dying, COUNT, "how many of them (version 2)")                  \
+	F(R, u64, file_bytes, BYTES,                                                   \
+		"page cache that keeps them, without shared memory; with flag 1")      \
+	F(R, u64, shmem_bytes, BYTES, "files in tmpfs and shared memory; with flag 1") \
+	F(R, u64, anon_bytes, BYTES, "anonymous memory, in swap too; with flag 1")     \
+	F(R, u64, below_bytes, BYTES, "of these, what is of those below; with flag 1")
 RECORD(cgroup_dying, CGROUP_DYING_FIELDS);
 
 #endif

@@ -16,7 +16,8 @@ static const char *place(struct report *r, const struct cgroup_dying *d)
 }
 
 CELL_EXPR(place_cell, struct cgroup_dying, cell_text(place(r, e)))
-CELL_EXPR(there_cell, struct cgroup_dying, place(r, e) ? cell_u64(e->below_dying) : (struct cell){})
+CELL_EXPR(there_cell, struct cgroup_dying,
+	place(r, e) && e->below_dying ? cell_u64(e->below_dying) : (struct cell){})
 
 static const struct cell_column columns[] = {
 	CELL_NUMBER(struct cgroup_dying, dying, "dying_groups", "KEPT", UNIT_COUNT,
@@ -28,9 +29,9 @@ static const struct cell_column columns[] = {
 	CELL_NUMBER(struct cgroup_dying, alive, "groups", "IN USE", UNIT_COUNT, COL_LEVEL,
 		"control groups that were not removed"),
 	CELL_BY(0, "cgroup", "MOST WERE IN", CELL_TEXT, UNIT_CGROUP, COL_ASIDE | COL_RARE,
-		"the group below which most of them were (version 2)", place_cell),
+		"the group below which most of them were; of version 1 most by memory", place_cell),
 	CELL_BY(0, "there_groups", "OF THESE", CELL_U64, UNIT_COUNT, COL_LEVEL | COL_RARE,
-		"how many were there", there_cell),
+		"how many were there (version 2)", there_cell),
 	CELL_BY(0, "kernel_bytes", "TAKE", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
 		"what the kernel keeps of the groups themselves, in slab and percpu (estimated). "
 		"Pages charged to them are in the rows of the ledger, and in memory.stat of the "

@@ -76,6 +76,36 @@ static void test_dead_groups_quiet(void **unused)
 	end(&b);
 }
 
+/* What keeps them decides what empties them: nobody has to add to them. */
+static void test_dead_groups_kept(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_dead_groups, 1);
+	group(&b, 9, "/jobs");
+	PUT(&b, struct cgroup_dying, REC_CGROUP_DYING, .version = 1, .first_dying = 1500,
+		.dying = 1500, .alive = 12, .h.flags = CGROUP_DYING_PARTS, .below = 9,
+		.below_bytes = 104 << 20, .file_bytes = 96 << 20, .shmem_bytes = 12 << 20);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_NOTE);
+	assert_non_null(strstr(f->title, "1500 control groups that were removed from /jobs are"));
+	assert_non_null(strstr(f->title, "for 96.0 MiB of page cache, some"));
+	assert_true(says(f->try_, "echo 0 > /sys/fs/cgroup/memory/jobs/memory.force_empty"));
+	assert_false(says(f->try_, "where --files"));
+	end(&b);
+	begin(&b, &rule_dead_groups, 1);
+	PUT(&b, struct cgroup_dying, REC_CGROUP_DYING, .version = 2, .first_dying = 1500,
+		.dying = 1500, .alive = 12, .h.flags = CGROUP_DYING_PARTS, .below = 9,
+		.below_dying = 1400, .shmem_bytes = 96 << 20);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "for 96.0 MiB of files in tmpfs"));
+	assert_true(says(f->try_, "where --files"));
+	assert_false(says(f->try_, "drop_caches"));
+	end(&b);
+}
+
 static void shootdowns(struct bench *b, u64 n, u64 calls)
 {
 	PUT(b, struct mmcalls_sampled, REC_MMCALLS_SAMPLED, .bursts = 10, .on_ns = NSEC_PER_SEC / 2,
@@ -542,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_dead_groups),
 		cmocka_unit_test(test_dead_groups_of_children),
 		cmocka_unit_test(test_dead_groups_quiet),
+		cmocka_unit_test(test_dead_groups_kept),
 		cmocka_unit_test(test_shootdowns),
 		cmocka_unit_test(test_shootdowns_quiet),
 		cmocka_unit_test(test_userfault),
