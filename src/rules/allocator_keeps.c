@@ -67,13 +67,14 @@ static void tell_try(struct report *r, struct finding *x, const struct held_heap
 		"Have the program call malloc_trim(0) when it has freed much: that gives back %s. "
 		"To try it once: `gdb -p %u -batch -ex %s`",
 		fmt_bytes(a, h->trimmable_bytes), h->tgid, "call (int)malloc_trim(0)");
-	if (h->arenas > FEW_ARENAS)
+	finding_line(r, x->undo, "Trimmed pages are faulted in again as the program allocates.");
+	if (h->arenas > FEW_ARENAS) {
 		finding_line(r, x->try_,
 			"Have fewer arenas, so that threads use what others have freed: start it "
 			"with MALLOC_ARENA_MAX=%u in its environment.",
 			FEW_ARENAS);
-	finding_line(r, x->undo, "Trimmed pages are faulted in again as the program allocates.");
-	finding_line(r, x->undo, "Start it without MALLOC_ARENA_MAX.");
+		finding_line(r, x->undo, "Start it without MALLOC_ARENA_MAX.");
+	}
 	finding_line(r, x->verify, "`memwhy where -p %u`", h->tgid);
 }
 

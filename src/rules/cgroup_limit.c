@@ -274,17 +274,18 @@ static const char *filler_text(
 struct kept {
 	u64 bytes;
 	const char *what;
+	bool unread; /* goes when somebody reads it */
 };
 
 static struct kept kept_most(const struct held_process *p)
 {
 	const struct kept kinds[] = {
-		{p->page_table_bytes, "page tables"},
-		{MAX(p->unread_bytes, p->unsent_bytes), "socket buffers"},
-		{p->pipe_bytes, "pipes that are not read"},
-		{p->bpf_bytes, "BPF maps"},
-		{p->files * held_file_bytes(p), "open files"},
-		{p->threads * HELD_THREAD_BYTES, "kernel stacks of threads"},
+		{p->page_table_bytes, "page tables", false},
+		{MAX(p->unread_bytes, p->unsent_bytes), "socket buffers", true},
+		{p->pipe_bytes, "pipes that are not read", true},
+		{p->bpf_bytes, "BPF maps", false},
+		{p->files * held_file_bytes(p), "open files", false},
+		{p->threads * HELD_THREAD_BYTES, "kernel stacks of threads", false},
 	};
 	struct kept most = {};
 
@@ -326,6 +327,11 @@ static const char *keeper_text(
 		return "";
 	name = stream_string(r->stream, p->name);
 	f->tgid = p->tgid;
+	if (kept.unread)
+		finding_line(r, f->try_,
+			"First have what waits there be read, or its ends closed (pid %u): a "
+			"higher limit fills as well.",
+			p->tgid);
 	return report_text(r, "%s (pid %u) has %s in %s", name ? name : report_program(r, p->tgid),
 		p->tgid, fmt_bytes(a, kept.bytes), kept.what);
 }

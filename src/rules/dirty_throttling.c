@@ -122,7 +122,6 @@ static bool is_tight(const struct facts *facts)
 static void tell_try(struct report *r, struct finding *f, const struct facts *facts)
 {
 	u64 bytes = facts_last(facts, "vm.dirty_bytes");
-	u64 background = facts_last(facts, "vm.dirty_background_bytes");
 	u64 room = (facts_last(facts, "MemAvailable") / 5) & ~(ROUND_BYTES - 1);
 
 	finding_line(r, f->try_,
@@ -137,8 +136,6 @@ static void tell_try(struct report *r, struct finding *f, const struct facts *fa
 		bytes);
 	finding_line(r, f->try_, "`sysctl -w vm.dirty_bytes=%llu`", room);
 	finding_line(r, f->undo, "`sysctl -w vm.dirty_bytes=%llu`", bytes);
-	if (background)
-		finding_line(r, f->undo, "`sysctl -w vm.dirty_background_bytes=%llu`", background);
 }
 
 static void tell(

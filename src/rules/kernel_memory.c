@@ -84,12 +84,12 @@ static void tell_pipes(struct report *r, const struct held *h, const struct held
 	x->why = "What is written to a pipe waits in pages of the kernel until it is read. No "
 		 "counter "
 		 "of /proc/meminfo has these pages, and no process shows them.";
-	finding_line(
-		r, x->try_, "Find out who should read them (both ends of a pipe have one number):");
+	finding_line(r, x->try_,
+		"Have them read, or closed. Who should (both ends of a pipe have one number):");
 	finding_line(r, x->try_, "`ls -l /proc/%u/fd | grep pipe: | head`", p->tgid);
 	finding_line(r, x->try_,
-		"Read or close them; F_SETPIPE_SZ bounds what one may hold, and for "
-		"processes of others than root fs.pipe-user-pages-soft does.");
+		"F_SETPIPE_SZ bounds what one may hold, and for processes of others than root "
+		"fs.pipe-user-pages-soft does.");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`memwhy check --for 5s -p %u`", p->tgid);
 }

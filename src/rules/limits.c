@@ -98,6 +98,14 @@ static int feed(void *v, const struct rec *r)
 	return held_rule_feed(&s->held, r);
 }
 
+/* Is free memory beside it of any interest? Not where files, tasks or the like are counted. */
+static bool is_of_memory(u8 why)
+{
+	return why == MAPS_WHY_MAP_COUNT || why == MAPS_WHY_AS || why == MAPS_WHY_DATA ||
+	       why == MAPS_WHY_MEMLOCK || why == MAPS_WHY_STRICT || why == MAPS_WHY_OBVIOUS ||
+	       why == MAPS_WHY_HUGETLB || why == MAPS_WHY_FULL;
+}
+
 /* What programs try and go on without: the limit is no trouble by itself. */
 static bool has_fallback(u8 why)
 {
@@ -245,20 +253,39 @@ static u64 asked_room(const struct failure *f)
 	return f->asked / 4 * 5;
 }
 
+/* Limit%s= of a unit is the option in capitals. */
+static const char *unit_text(struct report *r, const char *option)
+{
+	char name[16] = "";
+
+	for (size_t i = 0; option[i] && i < sizeof(name) - 1; i++)
+		name[i] = (char)(option[i] - ('a' - 'A'));
+	return report_text(r, "Limit%s=", name);
+}
+
 /* Nothing behind the colon: the hard limit stays. It has to be raised with the other where it is
- * lower. */
+ * lower, which few may. */
 static void prlimit_change(
 	struct report *r, struct finding *x, const struct failure *f, const char *option, u64 next)
 {
 	if (f->hard && f->hard < next) {
+		finding_line(r, x->try_,
+			"For this process, above its hard limit of %llu (needs CAP_SYS_RESOURCE, "
+			"which root in a container mostly lacks):",
+			f->hard);
 		finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:%llu`", f->tgid, option, next,
 			next);
 		finding_line(r, x->undo, "`prlimit --pid %u --%s=%llu:%llu`", f->tgid, option,
 			f->limit, f->hard);
-		return;
+	} else {
+		finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, next);
+		finding_line(
+			r, x->undo, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, f->limit);
 	}
-	finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, next);
-	finding_line(r, x->undo, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, f->limit);
+	finding_line(r, x->try_,
+		"For good, where it is started: %s of its unit; the item %s in "
+		"/etc/security/limits.conf for who logs in; --ulimit %s= of a container.",
+		unit_text(r, option), option, option);
 }
 
 static void rlimit_change(
@@ -266,10 +293,6 @@ static void rlimit_change(
 {
 	prlimit_change(
 		r, x, f, option, MAX(f->limit * 2, (f->limit + asked_room(f) + 4095) & ~4095ULL));
-	finding_line(r, x->try_, "For good, where it is started: ulimit, or Limit%s= of its unit.",
-		!strcmp(option, "as")     ? "AS"
-		: !strcmp(option, "data") ? "DATA"
-					  : "MEMLOCK");
 }
 
 /* CommitLimit is this part of memory, and swap (Documentation/mm/overcommit-accounting.rst). */
@@ -313,7 +336,8 @@ static void pool_change(struct report *r, struct finding *x, const struct facts 
 	    missing = asked / HUGE_BYTES + !!(asked % HUGE_BYTES);
 
 	if (!asked || !facts_known(f, "hugepages/2M/nr")) {
-		finding_line(r, x->try_, "More of them: `sysctl -w vm.nr_hugepages=N`");
+		finding_line(r, x->try_,
+			"Make the pool larger. How large it is: `sysctl vm.nr_hugepages`");
 		return;
 	}
 	finding_line(r, x->try_, "Make room for the %llu huge pages of one such call:", missing);
@@ -388,9 +412,7 @@ static void tasks_of_machine_change(
 static void tasks_of_user_change(struct report *r, struct finding *x, const struct failure *f)
 {
 	prlimit_change(r, x, f, "nproc", MAX(f->limit * 2, 1ULL));
-	finding_line(r, x->try_,
-		"For good, where it is started: ulimit -u, LimitNPROC= of its unit, or "
-		"/etc/security/limits.conf. All processes of the user count, of whatever program.");
+	finding_line(r, x->try_, "All processes of the user count, of whatever program.");
 }
 
 static void files_change(struct report *r, struct finding *x, const struct failure *f)
@@ -523,8 +545,10 @@ static void advise(struct report *r, struct finding *x, const struct limits *s,
 {
 	bool followed = f->call != MAPS_FORK; /* by maps */
 
-	x->why = "The limit holds whether memory is free or not: the call fails, and programs "
-		 "often report that as \"out of memory\".";
+	x->why = is_of_memory(k->why) || f->call == MAPS_FORK
+			 ? "The limit holds whether memory is free or not: the call fails, and "
+			   "programs often report that as \"out of memory\"."
+			 : "The limit holds however much memory is free: the call fails.";
 	if (f->call == MAPS_FORK)
 		tasks_tell(r, x, k->why, f, &s->held);
 	if (advise_other(r, x, k->why, f))
@@ -600,7 +624,7 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	else
 		finding_line(r, x->evidence, "%s %llu time%s", strerrorname_np((int)f->error),
 			f->count, plural(f->count));
-	if (facts_known(&s->held.facts, "MemAvailable"))
+	if (is_of_memory(k->why) && facts_known(&s->held.facts, "MemAvailable"))
 		finding_line(r, x->evidence, "%s of memory are available meanwhile",
 			fmt_bytes(a, facts_last(&s->held.facts, "MemAvailable")));
 	if (f->where && k->why != MAPS_WHY_FULL && k->why != MAPS_WHY_INODES)

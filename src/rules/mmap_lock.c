@@ -177,9 +177,18 @@ static bool is_fork(u16 call)
 	return call == SYS_clone || call == SYS_clone3 || call == SYS_fork || call == SYS_vfork;
 }
 
-static void tell_inside(
-	struct report *r, struct finding *f, const struct party_key *holder, u32 tgid)
+/* The code path of who waited most, where that was in a call, and not for a page. */
+static u32 call_stack(const struct state *s, const struct party_key *waiter)
 {
+	const struct party *p = waiter->known ? groups_find(&s->parties, waiter) : NULL;
+
+	return p ? p->stack : 0;
+}
+
+static void tell_inside(struct report *r, struct finding *f, const struct state *s,
+	const struct party_key *holder, const struct party_key *waiter, u32 tgid)
+{
+	u32 stack = call_stack(s, waiter);
 	f->why =
 		"All threads of a process share one address space. mmap, munmap, mprotect, brk and "
 		"madvise lock it for change: one at a time, and no page fault that needs the lock "
@@ -202,7 +211,9 @@ static void tell_inside(
 	} else {
 		finding_line(r, f->try_,
 			"Map less often: keep buffers and stacks of threads for use again.");
-		runtime_tell_keep(r, f, runtime_of(r, tgid, NULL, 0), true);
+		runtime_tell_keep(r, f, runtime_of(r, tgid, &stack, 1),
+			&(struct runtime_habit){
+				.maps = true, .caller = runtime_own_caller(r, stack)});
 	}
 	finding_line(
 		r, f->try_, "Spread the work over processes, which do not share an address space.");
@@ -237,7 +248,7 @@ static void tell(struct report *r, struct state *s, u32 tgid, struct space *sp, 
 	if (outside)
 		tell_outside(r, f, sp);
 	else
-		tell_inside(r, f, &holder, tgid);
+		tell_inside(r, f, s, &holder, &waiter, tgid);
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`memwhy check --for 10s -p %u`", tgid);
 	if (!outside)

@@ -252,10 +252,10 @@ static void killed_tell(
 
 static void tell_protect(struct report *r, struct finding *f)
 {
-	finding_line(r, f->try_, "Keep a process that must live out of the choice:");
-	finding_line(r, f->try_, "`echo -500 > /proc/PID/oom_score_adj`");
-	finding_line(r, f->undo, "Put back what that file said before (0 unless somebody set it):");
-	finding_line(r, f->undo, "`echo 0 > /proc/PID/oom_score_adj`");
+	finding_line(r, f->try_,
+		"Keep a process that must live out of the choice, where it is started: "
+		"OOMScoreAdjust=-500 in its unit, or choom -n -500 -- before its command line.");
+	finding_line(r, f->undo, "Start it without that.");
 	if (!f->verify[0])
 		finding_line(r, f->verify, "`memwhy oom --for 10m`");
 }

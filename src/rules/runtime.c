@@ -64,29 +64,95 @@ enum runtime runtime_of(const struct report *r, u32 tgid, const u32 *stacks, siz
 	return found;
 }
 
+struct caller {
+	const char *function;
+	bool allocates;
+};
+
+static void caller_look(void *arg, const struct stack_line *l)
+{
+	static const char *const marks_of[] = {
+		"alloc", "free", "Alloc", "Free", "mi_", "new", "delete"};
+	struct caller *c = arg;
+
+	if (l->kernel || !l->function)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(marks_of); i++)
+		c->allocates |= strstr(l->function, marks_of[i]) != NULL;
+	/* The C library's function for the call is everybody's. */
+	if (!c->function && !(l->module && begins_with(path_name(l->module), "libc.")))
+		c->function = l->function;
+}
+
+const char *runtime_own_caller(const struct report *r, u32 stack)
+{
+	struct caller c = {};
+
+	if (stack)
+		stack_each(r->stream, stack, caller_look, &c);
+	return c.allocates ? NULL : c.function;
+}
+
+/* malloc() maps larger blocks each for itself, whatever its threshold is set to
+ * (DEFAULT_MMAP_THRESHOLD_MAX of glibc, 64 bit). */
+#define THRESHOLD_MOST (32ULL << 20)
 #define TUNABLES                                                       \
 	"`export GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:" \
 	"glibc.malloc.trim_threshold=1073741824`"
+#define TUNABLES_LARGE                                                                            \
+	"`export GLIBC_TUNABLES=glibc.malloc.mmap_max=0:"                                         \
+	"glibc.malloc.trim_threshold=%llu` (blocks above 32 "                                     \
+	"MiB have mappings of their own as long as mmap_max is not 0; in threads other than the " \
+	"first those above 64 MiB have them all the same)"
 
-static void unknown_tell(struct report *r, struct finding *f, bool maps)
+static bool is_large(const struct runtime_habit *h)
 {
+	return h->maps && h->bytes > THRESHOLD_MOST;
+}
+
+static u64 trim_threshold(const struct runtime_habit *h)
+{
+	return MAX(1ULL << 30, h->bytes * 4);
+}
+
+static void unknown_tell(struct report *r, struct finding *f, const struct runtime_habit *h)
+{
+	if (h->caller) {
+		finding_line(r, f->try_,
+			"Its own code makes these calls (%s), not an allocator: no setting of one "
+			"helps. Have that code keep the mapping and use it again.",
+			h->caller);
+		return;
+	}
 	finding_line(r, f->try_,
 		"Have its allocator or runtime keep what it will need again (which one it has was "
 		"not seen). Go: a higher GOGC, no debug.FreeOSMemory(); Java: -Xms as large as "
 		"-Xmx; jemalloc: MALLOC_CONF=dirty_decay_ms:10000,muzzy_decay_ms:10000.");
-	finding_line(r, f->try_,
-		maps ? "For malloc() of glibc, before the program is started: " TUNABLES
-		     : "For malloc() of glibc: no malloc_trim(), and before the program is "
-		       "started: " TUNABLES);
+	if (is_large(h))
+		finding_line(r, f->try_,
+			"For malloc() of glibc, before the program is started: " TUNABLES_LARGE,
+			trim_threshold(h));
+	else
+		finding_line(r, f->try_,
+			h->maps ? "For malloc() of glibc, before the program is started: " TUNABLES
+				: "For malloc() of glibc: no malloc_trim(), and before the program "
+				  "is started: " TUNABLES);
 }
 
-void runtime_tell_keep(struct report *r, struct finding *f, enum runtime runtime, bool maps)
+void runtime_tell_keep(
+	struct report *r, struct finding *f, enum runtime runtime, const struct runtime_habit *h)
 {
 	switch (runtime) {
 	case RUNTIME_GLIBC:
-		finding_line(r, f->try_,
-			"Have malloc() of glibc keep what free() gives it (but no setting stops "
-			"malloc_trim()). Before the program is started: " TUNABLES);
+		if (is_large(h))
+			finding_line(r, f->try_,
+				"Have malloc() of glibc keep what free() gives it. Before the "
+				"program is started: " TUNABLES_LARGE,
+				trim_threshold(h));
+		else
+			finding_line(r, f->try_,
+				"Have malloc() of glibc keep what free() gives it (but no setting "
+				"stops malloc_trim()). Before the program is started: " TUNABLES);
 		return;
 	case RUNTIME_JEMALLOC:
 		finding_line(r, f->try_,
@@ -117,7 +183,7 @@ void runtime_tell_keep(struct report *r, struct finding *f, enum runtime runtime
 	case RUNTIME_UNKNOWN:
 		break;
 	}
-	unknown_tell(r, f, maps);
+	unknown_tell(r, f, h);
 }
 
 /* A runtime takes so much beside its heap: its code, its threads, what its collector keeps. */

@@ -19,8 +19,18 @@ enum runtime {
 
 /* Of code paths of the process; 0 among the stacks: none. */
 enum runtime runtime_of(const struct report *r, u32 tgid, const u32 *stacks, size_t n);
-/* How to have it keep memory that it will need again; `maps`: it gives back by munmap or brk. */
-void runtime_tell_keep(struct report *r, struct finding *f, enum runtime runtime, bool maps);
+/* The function whose code makes the system call itself, where the code path to it leads through no
+ * allocator: no setting of one changes that. NULL: it does, or it is not known. */
+const char *runtime_own_caller(const struct report *r, u32 stack);
+/* How it gives back what it will need again. */
+struct runtime_habit {
+	bool maps;          /* by munmap or brk */
+	u64 bytes;          /* at a time; 0: not known */
+	const char *caller; /* runtime_own_caller(), or NULL */
+};
+/* How to have it keep memory that it will need again. */
+void runtime_tell_keep(
+	struct report *r, struct finding *f, enum runtime runtime, const struct runtime_habit *h);
 /* Of a process that grows: what bounds its heap, where that is known, and what it had at first. */
 struct runtime_heap {
 	u32 tgid;

@@ -216,10 +216,16 @@ static bool is_shared(const struct process_faults *p)
 	return swing >= SHARED_SWING && swing >= 4 * (p->peak_bytes - p->least_bytes);
 }
 
-static void tell_keep(
-	struct report *r, struct finding *f, const struct call_key *k, enum runtime runtime)
+static void tell_keep(struct report *r, struct finding *f, const struct call_key *k,
+	const struct calls *c, enum runtime runtime)
 {
-	runtime_tell_keep(r, f, runtime, k && k->call != MMCALLS_MADVISE);
+	struct runtime_habit h = {.maps = k && k->call != MMCALLS_MADVISE};
+
+	if (c) {
+		h.bytes = c->bytes / MAX(c->count, 1ULL);
+		h.caller = runtime_own_caller(r, c->stack);
+	}
+	runtime_tell_keep(r, f, runtime, &h);
 	finding_line(r, f->try_,
 		"In your own code: allocate the buffer once and use it again, or give back less "
 		"often.");
@@ -263,7 +269,7 @@ static void tell(
 			"Most of it is shared memory (segments, memfd, files in tmpfs): use the "
 			"same segment again, in place of a new one each time.");
 	else
-		tell_keep(r, f, k, runtime_of(r, tgid, stacks, ARRAY_SIZE(stacks)));
+		tell_keep(r, f, k, c, runtime_of(r, tgid, stacks, ARRAY_SIZE(stacks)));
 	finding_line(r, f->undo, "Start it again without that setting.");
 	finding_line(r, f->verify, "`memwhy faults --stacks=user --for 10s -p %u`", tgid);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "report/report.h"
+#include "undo_fixture.h"
 
 static inline void assert_whole_finding(const struct finding *f)
 {
@@ -23,6 +24,7 @@ static inline void assert_whole_finding(const struct finding *f)
 
 	if (lacks)
 		fail_msg("%s lacks %s: %s", f->rule, lacks, f->title ? f->title : "");
+	assert_undo_is_of_try(f);
 }
 
 #endif

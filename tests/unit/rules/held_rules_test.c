@@ -1113,6 +1113,9 @@ static void test_hard_limit(void **unused)
 		f = only(&b);
 		assert_true(says(f->try_, hard == 1024 ? "`prlimit --pid 7 --nofile=2048:2048`"
 						       : "`prlimit --pid 7 --nofile=2048:`"));
+		assert_int_equal(says(f->try_, "needs CAP_SYS_RESOURCE"), hard == 1024);
+		assert_true(says(f->try_, "LimitNOFILE= of its unit; the item nofile in /etc/"));
+		assert_false(says(f->evidence, "available meanwhile"));
 		assert_true(says(f->undo, hard == 1024 ? "`prlimit --pid 7 --nofile=1024:1024`"
 						       : "`prlimit --pid 7 --nofile=1024:`"));
 		end(&b);

@@ -106,6 +106,27 @@ static void test_dead_groups_kept(void **unused)
 	end(&b);
 }
 
+/* What nobody reads fills a larger limit as well. */
+static void test_unread_fills_group(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_cgroup_limit, 1);
+	group(&b, 42, "/jobs");
+	string(&b, 1, "writer");
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 1,
+		.usage_bytes = 100 * MIB, .limit_bytes = 100 * MIB, .limit_hit_total = 9000,
+		.h.flags = CGROUP_HAS_PARTS, .kernel_bytes = 90 * MIB, .anon_bytes = 10 * MIB);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1, .cgroup = 42,
+		.pipe_bytes = 80 * MIB);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "writer (pid 9) has 80.0 MiB in pipes"));
+	assert_non_null(strstr(f->try_[0], "First have what waits there be read"));
+	end(&b);
+}
+
 static void shootdowns(struct bench *b, u64 n, u64 calls)
 {
 	PUT(b, struct mmcalls_sampled, REC_MMCALLS_SAMPLED, .bursts = 10, .on_ns = NSEC_PER_SEC / 2,
@@ -560,6 +581,15 @@ static void test_allocator_keeps(void **unused)
 		.free_bytes = 30 * MIB, .kept_bytes = 60 * MIB, .trimmable_bytes = 20 * MIB);
 	assert_int_equal(conclude(&b), 0);
 	end(&b);
+	/* Few arenas: nothing to set, and nothing to undo. */
+	begin(&b, &rule_allocator_keeps, 1);
+	PUT(&b, struct held_heap, REC_HELD_HEAP, .tgid = 7, .name = 1, .arenas = 1,
+		.anon_bytes = 1000 * MIB, .live_bytes = 20 * MIB, .free_bytes = 900 * MIB,
+		.kept_bytes = 900 * MIB, .trimmable_bytes = 900 * MIB);
+	f = only(&b);
+	assert_false(says(f->try_, "MALLOC_ARENA_MAX"));
+	assert_false(says(f->undo, "MALLOC_ARENA_MAX"));
+	end(&b);
 	begin(&b, &rule_allocator_keeps, 1); /* little */
 	heap(&b, 140 * MIB, 10 * MIB, 30 * MIB);
 	assert_int_equal(conclude(&b), 0);
@@ -573,6 +603,7 @@ int main(void)
 		cmocka_unit_test(test_dead_groups_of_children),
 		cmocka_unit_test(test_dead_groups_quiet),
 		cmocka_unit_test(test_dead_groups_kept),
+		cmocka_unit_test(test_unread_fills_group),
 		cmocka_unit_test(test_shootdowns),
 		cmocka_unit_test(test_shootdowns_quiet),
 		cmocka_unit_test(test_userfault),

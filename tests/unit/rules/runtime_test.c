@@ -29,6 +29,8 @@ static void path_of(struct bench *b, const char *function, const char *module)
 	put(b, &s);
 }
 
+static u64 block_bytes = 32 * MIB;
+
 /* The advice for a process of this name, with this code path. */
 static const struct finding *touched(
 	struct bench *b, const char *comm, const char *function, const char *module, u16 call)
@@ -47,7 +49,7 @@ static const struct finding *touched(
 		.timed = 1000000, .total_ns = 2 * NSEC_PER_SEC, .stack = call ? 0 : 5);
 	if (call)
 		PUT(b, struct mmcalls_agg, REC_MMCALLS_AGG, .tgid = 9, .call = call, .count = 60,
-			.bytes = 60 * 32 * MIB, .stack = 5);
+			.bytes = 60 * block_bytes, .stack = 5);
 	PUT(b, struct mmcalls_sampled, REC_MMCALLS_SAMPLED, .on_ns = NSEC_PER_SEC / 2,
 		.covered_ns = 10 * NSEC_PER_SEC);
 	return only(b);
@@ -101,6 +103,37 @@ static void test_not_known(void **unused)
 		assert_true(says(f->try_, "Java: -Xms"));
 		end(&b);
 	}
+}
+
+/* malloc() of glibc maps what is larger than 32 MiB whatever its threshold is set to. */
+static void test_large_blocks(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	f = touched(&b, "server", "_int_free", "/lib/libc.so.6", MMCALLS_MUNMAP);
+	assert_true(says(f->try_, "mmap_threshold=33554432"));
+	end(&b);
+	block_bytes = 100 * MIB;
+	f = touched(&b, "server", "_int_free", "/lib/libc.so.6", MMCALLS_MUNMAP);
+	assert_true(says(f->try_, "mmap_max=0:glibc.malloc.trim_threshold=1073741824"));
+	assert_false(says(f->try_, "mmap_threshold=33554432"));
+	end(&b);
+	block_bytes = 32 * MIB;
+}
+
+/* A program that makes the calls itself has no use for settings of an allocator. */
+static void test_own_calls(void **unused)
+{
+	struct bench b;
+	const struct finding *f =
+		touched(&b, "server", "drop_pages", "/bin/server", MMCALLS_MUNMAP);
+
+	(void)unused;
+	assert_true(says(f->try_, "Its own code makes these calls (drop_pages)"));
+	assert_false(says(f->try_, "glibc"));
+	end(&b);
 }
 
 /* What grows is looked at by the tools of its own runtime, where that is known. */
@@ -176,6 +209,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_runtimes),
 		cmocka_unit_test(test_not_known),
+		cmocka_unit_test(test_large_blocks),
+		cmocka_unit_test(test_own_calls),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_beside),
 	};
