@@ -462,3 +462,39 @@ bool held_files_removed(const struct held_files *f)
 {
 	return f->directory && !f->partial && f->found_bytes * 2 < f->used_bytes;
 }
+
+/* A file system of another mount namespace is reached through a process that is in it. */
+static u32 elsewhere(const char *mount, const char **ret_point)
+{
+	u32 pid;
+	int n = 0;
+
+	*ret_point = mount;
+	if (sscanf(mount, "/proc/%u/root%n", &pid, &n) != 1 || !n || mount[n] != '/')
+		return 0;
+	*ret_point = mount + n;
+	return pid;
+}
+
+const char *held_place_text(struct report *r, const char *path)
+{
+	const char *point;
+	u32 pid = elsewhere(path, &point);
+
+	return pid ? report_text(
+			     r, "%s in the mount namespace of %s", point, report_process(r, pid))
+		   : path;
+}
+
+void held_tell_remount(struct report *r, const char *lines[FINDING_LINES], const char *mount,
+	const char *option, u64 n, const char *unit)
+{
+	const char *point;
+	u32 pid = elsewhere(mount, &point);
+
+	if (pid)
+		finding_line(r, lines, "`nsenter -t %u -m mount -o remount,%s=%llu%s %s`", pid,
+			option, n, unit, point);
+	else
+		finding_line(r, lines, "`mount -o remount,%s=%llu%s %s`", option, n, unit, point);
+}

@@ -121,6 +121,11 @@ bool held_is_gone(const struct held *h, u64 time_ns);
 /* Who wrote about as much as this grew by, to no disk; NULL: nobody, or several did. */
 const char *held_writer(struct report *r, const struct held *h, const struct shape *s,
 	double *ret_rate, u32 *ret_tgid);
+/* "/dev/shm in the mount namespace of worker (pid 7)" */
+const char *held_place_text(struct report *r, const char *path);
+/* The command that gives a mount another option, "size=9k", in whichever namespace it is. */
+void held_tell_remount(struct report *r, const char *lines[FINDING_LINES], const char *mount,
+	const char *option, u64 n, const char *unit);
 /* The file system: where it is mounted may change with whom it is seen through. */
 u64 held_files_key(const struct held_files *f);
 /* Most of it is in files that were removed and that processes have open: these are told. */

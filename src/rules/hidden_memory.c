@@ -29,43 +29,6 @@ static const char *age_text(struct report *r, u64 age_ns)
 				     : report_text(r, "%.0f days ago", s / 86400);
 }
 
-/* A file system of another mount namespace is reached through a process that is in it. */
-static u32 elsewhere(const char *mount, const char **ret_point)
-{
-	u32 pid;
-	int n = 0;
-
-	*ret_point = mount;
-	if (sscanf(mount, "/proc/%u/root%n", &pid, &n) != 1 || !n || mount[n] != '/')
-		return 0;
-	*ret_point = mount + n;
-	return pid;
-}
-
-/* "/dev/shm in the mount namespace of worker (pid 7)" */
-static const char *place_text(struct report *r, const char *path)
-{
-	const char *point;
-	u32 pid = elsewhere(path, &point);
-
-	return pid ? report_text(
-			     r, "%s in the mount namespace of %s", point, report_process(r, pid))
-		   : path;
-}
-
-static void remount_line(struct report *r, const char *lines[FINDING_LINES], const char *mount,
-	const char *option, u64 n, const char *unit)
-{
-	const char *point;
-	u32 pid = elsewhere(mount, &point);
-
-	if (pid)
-		finding_line(r, lines, "`nsenter -t %u -m mount -o remount,%s=%llu%s %s`", pid,
-			option, n, unit, point);
-	else
-		finding_line(r, lines, "`mount -o remount,%s=%llu%s %s`", option, n, unit, point);
-}
-
 static const struct shape *course_of(const struct held *h, const struct held_files *f)
 {
 	u64 key = held_files_key(f);
@@ -108,9 +71,9 @@ static void tmpfs_try(
 		finding_line(r, x->try_,
 			"Bound what may be written there, to a quarter more than it has now (what "
 			"does not fit then fails with ENOSPC, for everybody who writes there):");
-		remount_line(r, x->try_, held_text(r, f->mount), "size",
+		held_tell_remount(r, x->try_, held_text(r, f->mount), "size",
 			(f->used_bytes / 4 * 5 + 1023) / 1024, "k");
-		remount_line(
+		held_tell_remount(
 			r, x->undo, held_text(r, f->mount), "size", f->limit_bytes / 1024, "k");
 	}
 	finding_line(r, x->undo, "Removed files do not come back: copy them to a disk first.");
@@ -135,7 +98,7 @@ static void tell_inodes(struct report *r, const struct held *h, const struct hel
 	x->title = report_text(r,
 		"%s files in %s (tmpfs), most of them small or empty, hold some %s of inodes and "
 		"directory entries",
-		fmt_count(b, f->inodes), place_text(r, dir), fmt_bytes(a, bytes));
+		fmt_count(b, f->inodes), held_place_text(r, dir), fmt_bytes(a, bytes));
 	x->confidence = "high for the number; the memory is estimated at 1 KiB each";
 	finding_line(r, x->evidence, "that is %s; their contents are %s", held_share(r, bytes),
 		fmt_bytes(a, f->used_bytes));
@@ -149,8 +112,9 @@ static void tell_inodes(struct report *r, const struct held *h, const struct hel
 	finding_line(r, x->try_, "`du --inodes -x %s | sort -rn | head`", held_text(r, f->mount));
 	if (f->most_inodes) { /* 0: not recorded */
 		finding_line(r, x->try_, "Bound their number, to what there is now:");
-		remount_line(r, x->try_, held_text(r, f->mount), "nr_inodes", f->inodes, "");
-		remount_line(r, x->undo, held_text(r, f->mount), "nr_inodes", f->most_inodes, "");
+		held_tell_remount(r, x->try_, held_text(r, f->mount), "nr_inodes", f->inodes, "");
+		held_tell_remount(
+			r, x->undo, held_text(r, f->mount), "nr_inodes", f->most_inodes, "");
 	}
 	finding_line(r, x->verify, "`df -i %s`", held_text(r, f->mount));
 }
@@ -232,8 +196,8 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 		finding_line(r, x->evidence, "%s has %llu of the files, the last written %s", dir,
 			one ? f->directory_files : f->files, age_text(r, f->newest_age_ns));
 	who = tmpfs_writer(r, x, h, f);
-	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s", place_text(r, dir),
-		fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
+	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s",
+		held_place_text(r, dir), fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
 		held_share_of(r, &h->facts, x->cgroup, f->used_bytes),
 		rate > 0 ? report_text(r, ", and grow by %s a second%s%s", fmt_bytes(b, (u64)rate),
 				   who ? ", most likely by " : "", who ? who : "")

@@ -461,7 +461,7 @@ static void tell_threads(struct report *r, const struct held *h)
 	threads_lines(r, x, h, t.most->last.tgid);
 }
 
-static void tell_children(struct report *r, const struct held *h)
+static void tell_children(struct report *r, const struct held *h, u32 told)
 {
 	const struct held_children *most = NULL;
 	struct finding *x;
@@ -475,7 +475,7 @@ static void tell_children(struct report *r, const struct held *h)
 			most = c;
 	}
 	/* Where the look ended before all were counted, there are more. */
-	if (!most || most->children < MANY_THREADS / (most->partial ? 2 : 1))
+	if (!most || most->tgid == told || most->children < MANY_THREADS / (most->partial ? 2 : 1))
 		return;
 	/* One that has ended has no stack any more. */
 	bytes = (most->threads - MIN(most->zombies, most->threads)) * HELD_THREAD_BYTES +
@@ -502,6 +502,77 @@ static void tell_children(struct report *r, const struct held *h)
 	finding_line(r, x->evidence, "one of them: %s; page tables of all: %s",
 		held_text(r, most->child), fmt_bytes(a, most->page_table_bytes));
 	threads_lines(r, x, h, most->tgid);
+}
+
+#define ZOMBIES_MORE 50 /* between two looks: fewer may be on their way out */
+#define ZOMBIES_SOON_S 600.0
+
+/* How many more a second, between its first look and its last; 0: hardly any. */
+static double zombies_rate(const struct held *h, const struct held_children *c)
+{
+	const struct held_children *first = groups_find(&h->parents_first, &c->tgid);
+	double seconds = first ? (double)(c->h.time_ns - first->h.time_ns) / 1e9 : 0;
+	u64 more = first ? counter_rise(first->zombies, c->zombies) : 0;
+
+	return seconds > 0 && more >= ZOMBIES_MORE ? (double)more / seconds : 0;
+}
+
+static const struct held_children *zombies_most(const struct held *h)
+{
+	const struct held_children *most = NULL;
+
+	for (size_t i = 0; i < h->parents.n; i++) {
+		const struct held_children *c = groups_value(&h->parents, i);
+
+		if (c->zombies && (!most || zombies_rate(h, c) > zombies_rate(h, most)))
+			most = c;
+	}
+	return most;
+}
+
+/* A parent that does not wait. What these keep is little memory, but numbers and places of tasks:
+ * at a limit no fork() succeeds any more, for anybody below it. Who was told, or 0. */
+static u32 tell_zombies(struct report *r, const struct held *h)
+{
+	const struct held_children *c = zombies_most(h);
+	double rate = c ? zombies_rate(h, c) : 0,
+	       left = rate > 0 && c->room ? (double)c->room / rate : HELD_NEVER_S;
+	struct finding *x;
+	char a[UNIT_BUF];
+
+	if (rate <= 0 || left > HELD_SOON_S)
+		return 0;
+	x = begin(r, left < ZOMBIES_SOON_S ? LEVEL_WARNING : LEVEL_RISK, "many-processes",
+		c->zombies * ZOMBIE_BYTES);
+	if (!x)
+		return 0;
+	in_kernel(x, c->zombies * ZOMBIE_BYTES, 0);
+	x->tgid = c->tgid;
+	x->title = report_text(r,
+		"%s (pid %u) does not wait for children that end: %llu are kept (zombies), %.0f "
+		"more a second, and %s is reached in %s",
+		held_text(r, c->name), c->tgid, c->zombies, rate, held_text(r, c->limit),
+		time_left_text(r, left));
+	x->confidence = "high for the count and the rate, medium for the time: whether it goes on "
+			"is not known";
+	finding_line(r, x->evidence, "one of them: %s; it has %llu children that run",
+		held_text(r, c->child), c->children - MIN(c->zombies, c->children));
+	finding_line(
+		r, x->evidence, "%s leaves room for %llu tasks", held_text(r, c->limit), c->room);
+	finding_line(r, x->evidence, "they take some %s of kernel structures",
+		fmt_bytes(a, c->zombies * ZOMBIE_BYTES));
+	x->why = "A process that has ended keeps its number and its place among the tasks until "
+		 "its parent asks for its status. At the limit fork() fails for all that are below "
+		 "it.";
+	finding_line(r, x->try_,
+		"In that program: waitpid() at SIGCHLD, or SIGCHLD ignored (SA_NOCLDWAIT) where no "
+		"status is needed. A container whose first process does not wait: start it with an "
+		"init (docker run --init).");
+	finding_line(r, x->try_,
+		"They go at once when it ends, as their new parent waits for them: restart it.");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`ps --ppid %u -o stat= | grep -c Z`", c->tgid);
+	return c->tgid;
 }
 
 static u64 mappings(const struct held_process *p)
@@ -578,7 +649,7 @@ static int report(void *v, struct report *r)
 	tell_children_tables(r, h);
 	tell_bpf_orphans(r, h);
 	tell_threads(r, h);
-	tell_children(r, h);
+	tell_children(r, h, tell_zombies(r, h));
 	tell_mappings(r, h);
 	return 0;
 }

@@ -136,3 +136,30 @@ enum tasks_limit tasks_machine_limit(u64 *ret)
 		*ret = limit == TASKS_PIDS ? pid_max : threads_max;
 	return limit;
 }
+
+static void room_take(struct tasks_room *room, u64 limit, u64 now, const char *name)
+{
+	u64 left = limit > now ? limit - now : 0;
+
+	if (!limit || left >= room->left)
+		return;
+	room->left = left;
+	snprintf(room->name, sizeof(room->name), "%s", name);
+}
+
+bool tasks_room(u32 pid, struct tasks_room *ret)
+{
+	u64 threads, threads_max = 0, pid_max = 0;
+	struct pids_limit group;
+
+	*ret = (struct tasks_room){.left = ~0ULL};
+	if (count_read("task/threads", &threads))
+		return false;
+	(void)sysctl_read_u64("kernel.threads-max", &threads_max);
+	(void)sysctl_read_u64("kernel.pid_max", &pid_max);
+	room_take(ret, threads_max, threads, "kernel.threads-max");
+	room_take(ret, pid_max, threads, "kernel.pid_max");
+	if (!pids_limit_read(pid, &group))
+		room_take(ret, group.max, group.current, group.file);
+	return ret->name[0];
+}

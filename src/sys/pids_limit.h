@@ -3,6 +3,7 @@
 #define MEMWHY_SYS_PIDS_LIMIT_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "base/types.h"
 
@@ -27,5 +28,14 @@ int pids_limit_read(u32 pid, struct pids_limit *ret);
 /* The one of them that is reached, or nearly, and its value; which is 0 for neither. */
 enum tasks_limit tasks_machine_limit(u64 *ret);
 enum tasks_limit tasks_machine_judge(u64 threads, u64 threads_max, u64 pid_max);
+
+struct tasks_room {
+	u64 left;            /* tasks until the limit */
+	char name[PATH_MAX]; /* "kernel.pid_max", or a group's file */
+};
+
+/* What will be met first as a process starts more: a limit of its groups, or of the machine. False:
+ * not known. */
+bool tasks_room(u32 pid, struct tasks_room *ret);
 
 #endif

@@ -180,7 +180,11 @@ RECORD(held_trace, HELD_TRACE_FIELDS);
 	F(R, u64, rss_bytes, BYTES, "resident memory, what they share counted for each") \
 	F(R, u64, anon_bytes, BYTES, "resident anonymous memory of all of them")         \
 	F(R, u64, most_shared_bytes, BYTES,                                              \
-		"resident files and shared memory of the one that has most")
+		"resident files and shared memory of the one that has most")             \
+	F(R, u64, room, COUNT,                                                           \
+		"tasks that the nearest limit leaves for more of them; 0: not known")    \
+	F(R, u32, limit, STRING, "that limit: a sysctl, or a file of a control group")   \
+	F(R, u32, reserved, HIDDEN, "")
 RECORD(held_children, HELD_CHILDREN_FIELDS);
 
 /* What all processes have open together, as the latest look found it. */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
+#include "sys/pids_limit.h"
 #include "sys/counts.h"
 #include "sys/fdlink.h"
 #include "sys/keyvals.h"
@@ -111,12 +112,17 @@ static int parents_send(struct capture *c, struct holders *s)
 	for (size_t i = 0; i < s->parents.n && !rc; i++) {
 		struct held_children r = *(struct held_children *)groups_value(&s->parents, i);
 		u32 parent = *(const u32 *)groups_key(&s->parents, i), child = r.child;
+		struct tasks_room room;
 
 		/* 0 is nobody, 2 the parent of the kernel's own threads. */
 		if (parent == 0 || parent == 2 ||
 			(r.children < CHILDREN_LEAST && r.page_table_bytes < CHILDREN_TABLES))
 			continue;
 		r.tgid = parent;
+		if (r.zombies >= CHILDREN_LEAST && tasks_room(parent, &room)) {
+			r.room = MAX(room.left, 1ULL);
+			r.limit = names_string(c->names, room.name);
+		}
 		r.partial = s->children_cut;
 		r.child = proc_label_read(child, &s->label)
 				  ? 0

@@ -337,9 +337,49 @@ static void test_removed_names(void **unused)
 	end(&b);
 }
 
+static void zombies(struct bench *b, u64 second, u64 n, u64 room)
+{
+	PUT_AT(b, second * NSEC_PER_SEC, struct held_children, REC_HELD_CHILDREN, .tgid = 9,
+		.name = 1, .child = 1, .children = n + 2, .zombies = n, .threads = n + 2,
+		.room = room, .limit = 2);
+}
+
+/* Who does not wait for what it starts: by when nobody can start anything. */
+static void test_zombies_soon(void **unused)
+{
+	static const struct {
+		u64 last, room;
+		int level;
+	} told[] = {{1300, 30000, LEVEL_WARNING}, {1300, 200000, LEVEL_RISK}, {1300, 4000000, -1},
+		{310, 30000, -1}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_kernel_memory, 1);
+		string(&b, 1, "supervisor");
+		string(&b, 2, "kernel.pid_max");
+		zombies(&b, 1, 300, told[i].room);
+		zombies(&b, 11, told[i].last, told[i].room);
+		assert_int_equal(conclude(&b), told[i].level >= 0);
+		if (told[i].level >= 0) {
+			f = &b.report.findings.v[0];
+			assert_int_equal(f->level, told[i].level);
+			assert_int_equal(f->tgid, 9);
+			assert_non_null(strstr(f->title,
+				"supervisor (pid 9) does not wait for children that end: 1300 are "
+				"kept (zombies), 100 more a second, and kernel.pid_max is"));
+		}
+		end(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_zombies_soon),
 		cmocka_unit_test(test_when_it_hurts),
 		cmocka_unit_test(test_other_growth),
 		cmocka_unit_test(test_tcp),

@@ -239,7 +239,7 @@ static void test_fork_cost(void **unused)
 
 static void collects(struct fixture *f, u64 start_ns, u64 per_second_ns, u64 cpu_ns)
 {
-	begin(f, &rule_collector);
+	begin(f, &rule_garbage_collection);
 	for (u64 i = 1; i <= 9; i += 2) {
 		struct process_memory m = REC(struct process_memory, REC_PROCESS_MEMORY, .tgid = 7,
 			.start_ns = start_ns, .anon_bytes = 250 * MIB,

@@ -27,7 +27,7 @@ static void test_heap(void **unused)
 		const struct finding *x;
 		struct bench b;
 
-		begin(&b, &rule_crashed, 1);
+		begin(&b, &rule_process_ended, 1);
 		PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7,
 			.heap_limit_bytes = limit * MIB);
 		crash(&b, &(struct process_crashed){.signal = 6, .anon_pages = 300 * 256});
@@ -72,7 +72,7 @@ static void test_stack(void **unused)
 
 		r.signal = 11;
 		r.stack_start = STACK_START;
-		begin(&b, &rule_crashed, 1);
+		begin(&b, &rule_process_ended, 1);
 		crash(&b, &r);
 		assert_int_equal(conclude(&b), !!cases[i].title);
 		if (cases[i].title) {
@@ -96,7 +96,7 @@ static void test_bus(void **unused)
 
 	(void)unused;
 	for (u64 used = 50; used <= 100; used += 50) {
-		begin(&b, &rule_crashed, 1);
+		begin(&b, &rule_process_ended, 1);
 		string(&b, 3, "/dev/shm");
 		PUT(&b, struct held_files, REC_HELD_FILES, .mount = 3, .used_bytes = used * MIB,
 			.limit_bytes = 100 * MIB);
@@ -113,7 +113,7 @@ static void test_bus(void **unused)
 		end(&b);
 	}
 	for (u64 left = 0; left < 2; left++) {
-		begin(&b, &rule_crashed, 1);
+		begin(&b, &rule_process_ended, 1);
 		value(&b, SYSTEM_MEMINFO, "HugePages_Total", 8, NULL);
 		value(&b, SYSTEM_MEMINFO, "HugePages_Rsvd", 1, NULL);
 		value(&b, SYSTEM_MEMINFO, "HugePages_Free", 1 + left, NULL);
@@ -127,9 +127,36 @@ static void test_bus(void **unused)
 	}
 }
 
+/* A mount has any name that its maker likes, and may be in another namespace. */
+static void test_hostile_mount(void **unused)
+{
+	static const char *const mounts[][2] = {
+		{"/mnt/a b;`id`", "-o remount,size=204800k \"$(printf"},
+		{"/mnt/$(id)", "-o remount,size=204800k '/mnt/$(id)'`"},
+		{"/proc/9/root/dev/shm",
+			"`nsenter -t 9 -m mount -o remount,size=204800k /dev/shm`"}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
+		struct bench b;
+		const struct finding *x;
+
+		begin(&b, &rule_process_ended, 1);
+		string(&b, 3, mounts[i][0]);
+		PUT(&b, struct held_files, REC_HELD_FILES, .mount = 3, .used_bytes = 100 * MIB,
+			.limit_bytes = 100 * MIB);
+		crash(&b, &(struct process_crashed){.signal = 7, .code = 2});
+		x = only(&b);
+		assert_true(says(x->try_, mounts[i][1]));
+		assert_false(says(x->try_, "`id`"));
+		end(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hostile_mount),
 		cmocka_unit_test(test_heap),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_bus),

@@ -146,4 +146,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-const struct view rule_collector = SUMS_RULE(init, feed, report);
+const struct view rule_garbage_collection = SUMS_RULE(init, feed, report);

@@ -13,7 +13,6 @@
 #include "rules/held.h"
 #include "rules/rules.h"
 
-#define PAGE_BYTES 4096ULL /* of x86-64 */
 #define SIGNAL_ABORT 6
 #define SIGNAL_BUS 7
 #define SIGNAL_SEGV 11
@@ -41,6 +40,7 @@ struct crashed {
 	struct groups by;    /* struct which -> struct crash */
 	struct groups heaps; /* tgid -> u64: what its command line allows its heap */
 	struct held_files full;
+	u64 page_bytes;
 	bool pool_empty;
 };
 
@@ -75,9 +75,9 @@ static enum reason stack_reason(const struct process_crashed *r)
 		       : REASON_NONE;
 }
 
-static enum reason reason_of(const struct process_crashed *r, u64 heap_bytes)
+static enum reason reason_of(const struct process_crashed *r, u64 page_bytes, u64 heap_bytes)
 {
-	u64 bytes = (r->anon_pages + r->swap_pages) * PAGE_BYTES;
+	u64 bytes = (r->anon_pages + r->swap_pages) * page_bytes;
 
 	if (r->signal == SIGNAL_ABORT)
 		return heap_bytes && (double)bytes >= HEAP_PART * (double)heap_bytes ? REASON_HEAP
@@ -91,7 +91,7 @@ static enum reason reason_of(const struct process_crashed *r, u64 heap_bytes)
 static int crash_feed(struct crashed *s, const struct process_crashed *r)
 {
 	const u64 *heap = groups_find(&s->heaps, &r->tgid);
-	struct which key = {.reason = reason_of(r, heap ? *heap : 0)};
+	struct which key = {.reason = reason_of(r, s->page_bytes, heap ? *heap : 0)};
 	struct crash *c;
 
 	if (key.reason == REASON_NONE)
@@ -123,6 +123,8 @@ static int feed(void *v, const struct rec *rec)
 	struct crashed *s = v;
 	int rc = held_rule_feed(&s->held, rec);
 
+	if (rec->kind == REC_HOST)
+		s->page_bytes = ((const struct rec_host *)rec)->page_bytes;
 	if (rec->kind == REC_SYSTEM_VALUE)
 		s->pool_empty |= is_pool_empty(&s->held.facts);
 	if (rec->kind == REC_HELD_FILES && f->limit_bytes &&
@@ -182,16 +184,16 @@ static void files_tell(struct report *r, struct finding *x, const struct held_fi
 	char a[UNIT_BUF];
 
 	x->title = report_text(r, "%s, as the tmpfs %s is full: %s", x->title,
-		held_text(r, full->mount), fmt_bytes(a, full->limit_bytes));
+		held_place_text(r, held_text(r, full->mount)), fmt_bytes(a, full->limit_bytes));
 	finding_line(r, x->evidence, "files in it take %s", fmt_bytes(a, full->used_bytes));
 	x->why =
 		"A file that is mapped takes memory when a page of it is first touched. Where the "
 		"file system has no room left, there is no call that could fail: the process ends.";
 	finding_line(r, x->try_, "Remove what nobody needs there, or give it more room:");
-	finding_line(r, x->try_, "`mount -o remount,size=%lluk %s`", full->limit_bytes * 2 / 1024,
-		held_text(r, full->mount));
-	finding_line(r, x->undo, "`mount -o remount,size=%lluk %s`", full->limit_bytes / 1024,
-		held_text(r, full->mount));
+	held_tell_remount(
+		r, x->try_, held_text(r, full->mount), "size", full->limit_bytes * 2 / 1024, "k");
+	held_tell_remount(
+		r, x->undo, held_text(r, full->mount), "size", full->limit_bytes / 1024, "k");
 	finding_line(r, x->try_,
 		"For a container: a larger --shm-size, or an emptyDir with medium Memory. In the "
 		"program: posix_fallocate() fails where a touch would end it.");
@@ -279,7 +281,7 @@ static void destroy(void *v)
 	held_rule_destroy(&s->held);
 }
 
-const struct view rule_crashed = {
+const struct view rule_process_ended = {
 	.size = sizeof(struct crashed),
 	.init = init,
 	.feed = feed,
