@@ -92,6 +92,31 @@ advice() { # RULE PROGRAM NAME PATTERN
 	advice limit-met address-limit.py 'RLIMIT_AS' '^prlimit '
 }
 
+@test "advice: RLIMIT_NOFILE is raised below the hard limit" {
+	prlimit --nofile=256:4096 python3 - 3>&- <<-'P' &
+		import resource, time
+		kept = []
+		while True:
+		    try: kept.append(open("/dev/null"))
+		    except OSError: pass
+		    if len(kept) >= 300: kept.pop()
+		    if len(kept) > 240: time.sleep(0.02)
+	P
+	wait_for '[ "$(ls "/proc/$!/fd" | wc -l)" -ge 256 ]'
+	look limit-met 'RLIMIT_NOFILE is reached: 256 '
+	told
+	cp "$found" "$scratch/first"
+	carry_out try '^prlimit '
+	look limit-met 'RLIMIT_NOFILE is reached: 256 '
+	quiet
+	cp "$scratch/first" "$found"
+	carry_out undo '^prlimit '
+	look limit-met 'RLIMIT_NOFILE is reached: 256 '
+	told
+	kill $!
+	wait $! || true
+}
+
 @test "advice: groups that were removed are emptied of their page cache" {
 	[ -e $zoo_memory/memory.force_empty ] || skip "needs the memory controller of cgroup v1"
 	zoo_start tests/zoo/dead-idle.py
