@@ -20,7 +20,7 @@
 #define LEAST_HUGE_PAGES 512 /* in the least huge page */
 #define GROUPS_MAX 256
 #define LEAST_BYTES (1ULL << 20)
-#define MAPS_IT "what it maps, files in tmpfs too; others may map the same"
+#define MAPS_IT "what it maps, including files in tmpfs; others may map the same pages"
 
 int where_owner_send(struct capture *c, struct where *w, struct where_owner *o, const char *name)
 {
@@ -167,8 +167,9 @@ static int mounts_send(struct capture *c, struct where *w)
 	}
 	if (!rc && unlimited && c->ending)
 		rc = capture_note(c, NOTE_NOT_CHECKED,
-			"what files in a tmpfs without size limit take (%.80s): they are in "
-			"shared_memory",
+			"how much memory the files in %.80s take: a tmpfs without a size limit "
+			"does "
+			"not report it, so they are in shared_memory",
 			unlimited);
 	return rc;
 }
@@ -325,7 +326,7 @@ static int groups_send(struct capture *c, struct where *w)
 		return 0;
 	if (ids.list.n > GROUPS_MAX)
 		return capture_note(c, NOTE_NOT_CHECKED,
-			"which of %zu control groups own the page cache: that would take too long",
+			"which control groups own the page cache: asking all %zu takes too long",
 			ids.list.n);
 	top_clear(&top, OWNERS);
 	for (size_t i = 0; i < ids.list.n; i++)

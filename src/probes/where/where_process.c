@@ -318,14 +318,13 @@ static int heap_tell(struct capture *c, const struct subject *s)
 			s->pid);
 	if (s->unread)
 		return capture_note(c, NOTE_NOT_CHECKED,
-			"what the allocator and runtime of process %u keep: the %llu GiB of memory "
-			"that are looked through of all processes together went to larger ones",
+			"what the allocator and runtime of process %u keep: memwhy reads at most "
+			"%llu GiB of all processes together, and larger ones used that up",
 			s->pid, WHERE_LOOK_MOST >> 30);
 	if (s->cut)
 		return capture_note(c, NOTE_NOT_CHECKED,
-			"what the allocator and runtime of process %u keep: at most %llu GiB of "
-			"memory are examined for all processes together, and the numbers cover "
-			"these",
+			"what the allocator and runtime of process %u keep: memwhy reads at most "
+			"%llu GiB of all processes together, and the numbers cover these",
 			s->pid, WHERE_LOOK_MOST >> 30);
 	if (s->managed.list.n || s->managed.seen)
 		return 0;
@@ -437,8 +436,8 @@ static int process_send(struct capture *c, struct where *w, u32 pid)
 		rc = subject_send(c, w, &s);
 	if (!rc && c->ending && took > SLOW_NS)
 		rc = capture_note(c, NOTE_INFO,
-			"reading the %zu mappings of process %u took %llu ms, in which its page "
-			"faults may have waited",
+			"reading the %zu mappings of process %u took %llu ms; its page faults may "
+			"have waited meanwhile",
 			s.maps.list.n, pid, took / NSEC_PER_MSEC);
 	if ((rc == -EACCES || rc == -EPERM) && c->ending)
 		rc = capture_note(

@@ -172,7 +172,7 @@ static const struct cell_column ledger_columns[] = {
 		"exact: a counter of the kernel; estimated; difference: what no counter covers",
 		method_cell),
 	CELL_BY(0, "mostly", "MOST OF IT", CELL_TEXT, UNIT_NONE, COL_ASIDE,
-		"who has most of it, as far as that can be found out cheaply", mostly_cell),
+		"who has most of it, as far as memwhy can find out cheaply", mostly_cell),
 	CELL_BY(0, "dig", "LOOK DEEPER", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
 		"commands that tell more", dig_cell),
 	CELL_BY(0, "free", "TO FREE IT", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
@@ -303,7 +303,7 @@ static const char *holder_detail(u32 row)
 	case WHERE_SHARED:
 		return "open files that have no name (memfd, removed)";
 	case WHERE_SOCKETS:
-		return "not read, or not taken by the other side; some in slab";
+		return "waiting to be read, here or by the other side; partly in slab";
 	case WHERE_REST:
 		return "rings of io_uring";
 	default:
@@ -377,7 +377,7 @@ static void next_add(const struct where_ledger *l, struct report *r)
 	if (l->bytes[WHERE_SLAB] > used / NEXT_LEAST && n++ < NEXT_MOST)
 		report_next(r, "Which code allocates slab objects: `memwhy slab --for 10s`");
 	if (where_rest(l) > (s64)(used / NEXT_LEAST) && n++ < NEXT_MOST)
-		report_next(r, "Which code takes pages that no counter knows: "
+		report_next(r, "Which code takes pages that no counter covers: "
 			       "`memwhy where --taken --for 30s`");
 }
 
@@ -407,7 +407,7 @@ int where_tables_report(struct where_tables *t, struct report *r)
 	if (!table)
 		return -ENOMEM;
 	table->story = true;
-	table->empty = "No ledger was taken: a command has to run for a second at least.";
+	table->empty = "No ledger was taken: the command must run for at least one second.";
 	vec_each (s, &t->subjects) {
 		subject_settle(t, s);
 		subject_add(table, r, t, s);

@@ -1,7 +1,7 @@
 /* See where_words.h. */
 #include "probes/where/where_words.h"
 
-#define DROP_PRICE "what is dropped is read from disk again when it is needed; there is no undo"
+#define DROP_PRICE "the kernel reads it from disk again when it is needed; there is no undo"
 
 static const struct where_words rest = {
 	"rest", "memwhy where --taken --for 30s; memwhy leak --kernel --for 60s", NULL, NULL, true};
@@ -22,7 +22,7 @@ static const struct where_words machine[WHERE_ROWS] = {
 	[WHERE_TMPFS] = {"tmpfs", "memwhy where --files; du -xhd2 MOUNT", "rm FILES",
 		"their contents are lost", true},
 	[WHERE_SHARED] = {"shared_memory", "memwhy where --files; ipcs -mp",
-		"ipcrm -m ID of a segment that nobody has attached; close the memfd",
+		"ipcrm -m ID for a segment that no process has attached; close the memfd",
 		"its contents are lost", true},
 	[WHERE_HUGETLB] = {"hugetlb", "grep -H . /sys/kernel/mm/hugepages/*/*_hugepages",
 		"sysctl -w vm.nr_hugepages=NUMBER-IN-USE",
@@ -36,25 +36,26 @@ static const struct where_words machine[WHERE_ROWS] = {
 	[WHERE_SECONDARY] = {"secondary_page_tables", "ls /sys/kernel/debug/kvm", NULL, NULL,
 		false},
 	[WHERE_STACKS] = {"kernel_stacks", "ps -eo nlwp,pid,comm --sort=-nlwp",
-		"end threads that are not needed", NULL, true},
+		"end unneeded threads", NULL, true},
 	[WHERE_PERCPU] = {"percpu", "cat /sys/kernel/debug/percpu_stats",
-		"remove control groups and BPF maps that are not needed", NULL, true},
+		"remove unneeded control groups and BPF maps", NULL, true},
 	[WHERE_VMALLOC] = {"vmalloc", "memwhy where --table owners; cat /proc/vmallocinfo",
-		"unload modules and BPF programs that are not needed", NULL, true},
+		"unload unneeded modules and BPF programs", NULL, true},
 	[WHERE_COMPRESSED] = {"compressed_swap", "memwhy swap --for 10s",
-		"swapoff DEVICE, where there is memory for what it holds; of a zram disk: fstrim "
+		"swapoff DEVICE, if memory has room for what it holds; for a zram disk fstrim "
 		"MOUNT, or umount and zramctl -r DEVICE",
-		"undo: swapon DEVICE; what was on a disk that is reset is lost", false},
-	[WHERE_SOCKETS] = {"sockets", "ss -amnp", "make its owner read; it has not", NULL, true},
-	[WHERE_PIPES] = {"pipes", "memwhy where --table owners", "make its owner read; it has not",
-		NULL, true},
+		"undo: swapon DEVICE; resetting a disk loses its contents", false},
+	[WHERE_SOCKETS] = {"sockets", "ss -amnp", "have its owner read what is waiting", NULL,
+		true},
+	[WHERE_PIPES] = {"pipes", "memwhy where --table owners",
+		"have its owner read what is waiting", NULL, true},
 	[WHERE_PAGE_ARRAY] = {"page_array", "grep memmap /proc/vmstat", NULL, NULL, false},
 	[WHERE_BOUNCE] = {"bounce", NULL, NULL, NULL, false},
 	[WHERE_FUSE] = {"fuse_writeback", "grep WritebackTmp /proc/meminfo", NULL, NULL, false},
 	[WHERE_CORRUPTED] = {"hardware_corrupted", "ras-mc-ctl --errors", NULL,
 		"it is lost until the memory module is replaced", false},
 	[WHERE_BALLOON] = {"balloon", "grep balloon /proc/vmstat",
-		"deflate it, on the host of this virtual machine", NULL, false},
+		"deflate it on the host of this virtual machine", NULL, false},
 	[WHERE_GPU] = {"gpu", "cat /sys/kernel/debug/dri/*/clients", NULL, NULL, false},
 };
 
@@ -66,13 +67,13 @@ static const struct where_words process[WHERE_ROWS] = {
 	[WHERE_HEAP] = {"heap", "memwhy heap -p PID --for 30s", NULL, NULL, true},
 	[WHERE_HEAP_KEPT] = {"heap_kept", "memwhy where -p PID --table arenas",
 		"gdb -p PID -batch -ex 'call (int)malloc_trim(0)'",
-		"the process is stopped while this runs, and faults these pages in again when it "
+		"gdb stops the process while this runs; it faults the pages in again when it "
 		"allocates",
 		true},
 	[WHERE_ARENAS] = {"arenas", "memwhy heap -p PID --for 30s", NULL, NULL, true},
 	[WHERE_ARENAS_KEPT] = {"arenas_kept", "memwhy where -p PID --table arenas",
 		"gdb -p PID -batch -ex 'call (int)malloc_trim(0)'",
-		"the process is stopped while this runs, and faults these pages in again when it "
+		"gdb stops the process while this runs; it faults the pages in again when it "
 		"allocates",
 		true},
 	[WHERE_USER_STACKS] = {"stacks", "ls /proc/PID/task", "fewer threads", NULL, true},
