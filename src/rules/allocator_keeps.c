@@ -110,7 +110,7 @@ static void tell(struct report *r, const struct held_heap *h, int level)
 			"%s of its heap were looked at; if the rest is alike, it keeps some %s",
 			fmt_bytes(a, looked_at(h)), fmt_bytes(b, kept_in_all(h)));
 	finding_line(r, x->evidence, "that is %s; malloc_trim would give back %s of it",
-		held_share(r, h->kept_bytes), fmt_bytes(b, h->trimmable_bytes));
+		held_share(r, kept_in_all(h)), fmt_bytes(b, h->trimmable_bytes));
 	x->why = "free() gives memory back to malloc, and glibc gives it back to the kernel only "
 		 "from the end of an arena: one live block there keeps all that is free below it. "
 		 "Threads each have an arena, and cannot use what is free in those of others.";

@@ -310,10 +310,29 @@ void glibc_arenas_free(struct glibc_arenas *a)
 	vec_free(&a->heaps);
 }
 
+/* All arenas, before any is walked: what may be read ends sooner in their blocks, and an arena that
+ * is not walked any more is still there. */
+static int arenas_find(struct glibc_memory *m, u64 main_arena, struct glibc_arenas *ret)
+{
+	u64 at = main_arena;
+	int rc;
+
+	do {
+		struct glibc_arena a = {.address = at, .is_main = at == main_arena};
+		struct state s;
+
+		if (m->read(m->arg, at, &s, sizeof(s)) || !state_is_sound(&s, at))
+			return ret->list.n ? 0 : -EBADMSG;
+		a.system_bytes = s.system_mem;
+		rc = vec_push(&ret->list, a);
+		at = s.next;
+	} while (!rc && at != main_arena && ret->list.n < GLIBC_ARENAS_MAX);
+	return rc;
+}
+
 int glibc_read(struct glibc_memory *m, u64 main_arena, u64 heap_start, struct glibc_arenas *ret)
 {
 	_cleanup_free_ struct walk *w = malloc(sizeof(*w));
-	u64 at = main_arena;
 	int rc;
 
 	ret->list.n = ret->heaps.n = 0;
@@ -321,17 +340,15 @@ int glibc_read(struct glibc_memory *m, u64 main_arena, u64 heap_start, struct gl
 		return -ENOMEM;
 	w->m = m;
 	w->all = ret;
-	do {
-		struct glibc_arena a = {.address = at, .is_main = at == main_arena};
+	rc = arenas_find(m, main_arena, ret);
+	for (size_t i = 0; i < ret->list.n && !rc; i++) {
+		struct glibc_arena *a = &ret->list.v[i];
 		struct state s;
 
-		rc = m->read(m->arg, at, &s, sizeof(s));
-		if (rc || !state_is_sound(&s, at))
-			return ret->list.n ? 0 : -EBADMSG;
-		rc = arena_walk(w, &s, heap_start, &a);
-		if (!rc)
-			rc = vec_push(&ret->list, a);
-		at = s.next;
-	} while (!rc && at != main_arena && ret->list.n < GLIBC_ARENAS_MAX);
+		if (m->read(m->arg, a->address, &s, sizeof(s)) || !state_is_sound(&s, a->address))
+			a->partial = true;
+		else
+			rc = arena_walk(w, &s, heap_start, a);
+	}
 	return rc;
 }

@@ -2,6 +2,7 @@
  * read, and of structures that claim more than they can have, or lie within another, nothing. */
 #include "data/sys/fixture.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -355,6 +356,72 @@ static void test_data(void **unused)
 	room_end(&r);
 }
 
+#define THREADS 6
+#define BLOCKS 500
+
+static pthread_barrier_t filled, looked;
+
+static void *arena_fill(void *arg)
+{
+	void *blocks[BLOCKS];
+
+	for (u32 i = 0; i < BLOCKS; i++) {
+		blocks[i] = malloc(4000);
+		assert_non_null(blocks[i]);
+		memset(blocks[i], 1, 4000);
+	}
+	for (u32 i = 0; i < BLOCKS; i += 2)
+		free(blocks[i]);
+	pthread_barrier_wait(&filled);
+	pthread_barrier_wait(&looked);
+	for (u32 i = 1; i < BLOCKS; i += 2)
+		free(blocks[i]);
+	return arg;
+}
+
+static void heap_look(u64 left, u64 *ret_left, struct process_heap *ret)
+{
+	_cleanup_outside_ struct outside o = {.pagemap = -1};
+	struct maps maps = {};
+
+	assert_int_equal(maps_read(getpid(), &maps), 0);
+	assert_int_equal(outside_open(getpid(), &maps, left, &o), 0);
+	assert_int_equal(process_heap_read(&o, &maps, ret), 0);
+	*ret_left = o.left;
+	maps_free(&maps);
+}
+
+/* Where what may be read ends within the blocks, the arenas and what they have from the kernel are
+ * known all the same: what was not walked is no less than what was. */
+static void test_heap_in_part(void **unused)
+{
+	struct process_heap all = {}, part = {};
+	pthread_t threads[THREADS];
+	u64 left, none, partial = 0;
+
+	(void)unused;
+	assert_int_equal(pthread_barrier_init(&filled, NULL, THREADS + 1), 0);
+	assert_int_equal(pthread_barrier_init(&looked, NULL, THREADS + 1), 0);
+	for (u32 i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, arena_fill, NULL), 0);
+	pthread_barrier_wait(&filled);
+	heap_look(PLENTY, &left, &all);
+	heap_look((PLENTY - left) / 2, &none, &part);
+	assert_true(all.found && part.found);
+	assert_int_equal(part.arenas.list.n, all.arenas.list.n);
+	for (size_t i = 0; i < all.arenas.list.n; i++) {
+		assert_int_equal(
+			part.arenas.list.v[i].system_bytes, all.arenas.list.v[i].system_bytes);
+		partial += part.arenas.list.v[i].partial;
+	}
+	assert_true(partial || all.arenas.list.n < THREADS); /* the sanitizers have their own */
+	pthread_barrier_wait(&looked);
+	for (u32 i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	process_heap_free(&all);
+	process_heap_free(&part);
+}
+
 /* Two allocators may be linked into a program: its data is read once. */
 static void test_program(void **unused)
 {
@@ -408,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_arenas),
 		cmocka_unit_test(test_pools),
 		cmocka_unit_test(test_data),
+		cmocka_unit_test(test_heap_in_part),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_hostile),
 	};
