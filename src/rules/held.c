@@ -66,6 +66,8 @@ static int segment_feed(struct held *h, const struct held_segment *r)
 	if (!g)
 		return -ENOMEM;
 	*g = *r;
+	if (!h->looked_ns && !r->attached)
+		h->first_orphan_bytes += r->resident_bytes + r->swap_bytes;
 	return 0;
 }
 
@@ -149,6 +151,8 @@ int held_rule_feed(void *v, const struct rec *r)
 		return 0;
 	case REC_HELD_TOTALS:
 		h->totals = *(const struct held_totals *)r;
+		if (!h->looked_ns) /* they end a look */
+			h->looked_ns = r->time_ns;
 		return 0;
 	case REC_HELD_DISK:
 		return disk_feed(h, (const void *)r);
@@ -176,6 +180,7 @@ void held_rule_reset(void *v)
 	groups_clear(&h->traces);
 	groups_clear(&h->courses);
 	h->queues_first = h->queues;
+	h->looked_ns = h->first_orphan_bytes = 0;
 	for (size_t i = 0; i < h->files.n; i++) {
 		struct held_files *f = groups_value(&h->files, i);
 
@@ -363,6 +368,28 @@ const char *held_share_of(struct report *r, const struct facts *f, u64 cgroup, u
 		return held_share(r, bytes);
 	return report_text(r, "%.0f %% of the limit of cgroup %s",
 		100.0 * (double)bytes / (double)MAX(cg->limit_bytes, 1ULL), report_cgroup(r, path));
+}
+
+bool held_is_orphan(const struct held *h, const struct held_segment *g)
+{
+	return !g->attached && !held_is_gone(h, g->h.time_ns);
+}
+
+struct held_orphans held_orphans(const struct held *h)
+{
+	struct held_orphans o = {};
+
+	for (size_t i = 0; i < h->segments.n; i++) {
+		const struct held_segment *g = groups_value(&h->segments, i);
+
+		if (!held_is_orphan(h, g))
+			continue;
+		o.n++;
+		o.bytes += g->resident_bytes + g->swap_bytes;
+	}
+	if (h->looked_ns)
+		o.grown_bytes = counter_rise(h->first_orphan_bytes, o.bytes);
+	return o;
 }
 
 struct held_growth held_growth(const struct facts *f, u64 grown, double seconds)

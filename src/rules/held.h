@@ -35,6 +35,8 @@ struct held {
 	struct held_maps maps;     /* the last; maps 0: none */
 	struct held_totals totals; /* the last; h.size 0: none */
 	struct groups courses;     /* held_files_key() -> struct shape: its bytes over time */
+	u64 looked_ns;             /* the first look at processes and segments; 0: none yet */
+	u64 first_orphan_bytes;    /* then, of segments that nobody had attached */
 	u64 last_ns;               /* of any record */
 };
 
@@ -118,6 +120,13 @@ void held_tell_left(struct report *r, struct finding *f, const struct facts *fac
 
 /* It was there at an earlier look, and no more at the latest one. */
 bool held_is_gone(const struct held *h, u64 time_ns);
+
+/* Segments that nobody has attached. */
+struct held_orphans {
+	u64 n, bytes, grown_bytes; /* grown: since the first look */
+};
+bool held_is_orphan(const struct held *h, const struct held_segment *g);
+struct held_orphans held_orphans(const struct held *h);
 /* Who wrote about as much as this grew by, to no disk; NULL: nobody, or several did. */
 const char *held_writer(struct report *r, const struct held *h, const struct shape *s,
 	double *ret_rate, u32 *ret_tgid);

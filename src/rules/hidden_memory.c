@@ -210,25 +210,6 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	tmpfs_try(r, x, f, dir);
 }
 
-/* Of the segments that nobody has attached. */
-struct orphans {
-	u64 n, bytes;
-	const struct held_segment *most;
-};
-
-static bool is_orphan(const struct held *h, const struct held_segment *g)
-{
-	return !g->attached && !held_is_gone(h, g->h.time_ns);
-}
-
-static void orphans_take(struct orphans *o, const struct held_segment *g)
-{
-	o->n++;
-	o->bytes += g->resident_bytes + g->swap_bytes;
-	if (!o->most || g->resident_bytes > o->most->resident_bytes)
-		o->most = g;
-}
-
 static void segments_evidence(struct report *r, struct finding *x, const struct held *h)
 {
 	char a[UNIT_BUF];
@@ -237,7 +218,7 @@ static void segments_evidence(struct report *r, struct finding *x, const struct 
 	for (size_t i = 0; i < h->segments.n && told < 3; i++) {
 		const struct held_segment *g = groups_value(&h->segments, i);
 
-		if (!is_orphan(h, g))
+		if (!held_is_orphan(h, g))
 			continue;
 		told++;
 		finding_line(r, x->evidence,
@@ -258,7 +239,7 @@ static void segments_try(struct report *r, struct finding *x, const struct held 
 	for (size_t i = 0; i < h->segments.n && told < SEGMENTS_REMOVED; i++) {
 		const struct held_segment *g = groups_value(&h->segments, i);
 
-		if (!is_orphan(h, g))
+		if (!held_is_orphan(h, g))
 			continue;
 		str_addf(&ids, "%s-m" COMMAND_WORD_END "%llu", told ? COMMAND_WORD_END : "", g->id);
 		told++;
@@ -271,17 +252,16 @@ static void segments_try(struct report *r, struct finding *x, const struct held 
 
 static void tell_segments(struct report *r, const struct held *h)
 {
-	struct orphans o = {};
+	struct held_orphans o = held_orphans(h);
+	struct held_growth g = held_growth(&h->facts, o.grown_bytes,
+		(double)counter_rise(h->looked_ns, h->totals.h.time_ns) / 1e9);
 	struct finding *x;
 	u64 cgroup;
 	int level;
-	char a[UNIT_BUF];
+	char a[UNIT_BUF], b[UNIT_BUF];
 
-	for (size_t i = 0; i < h->segments.n; i++)
-		if (is_orphan(h, groups_value(&h->segments, i)))
-			orphans_take(&o, groups_value(&h->segments, i));
 	cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, o.bytes);
-	level = level_in_group(held_level_stuck(r, o.bytes), cgroup);
+	level = level_in_group(held_level_growing(r, o.bytes, &g), cgroup);
 	x = level < 0 ? NULL : report_finding(r, level, "shm-orphans");
 	if (!x)
 		return;
@@ -289,16 +269,22 @@ static void tell_segments(struct report *r, const struct held *h)
 	x->cgroup = cgroup;
 	x->losses = LOSS_GROUP;
 	x->title = report_text(r,
-		"%llu System V shared memory segment%s that nobody has attached hold%s %s, %s", o.n,
-		plural(o.n), o.n == 1 ? "s" : "", fmt_bytes(a, o.bytes),
-		held_share_of(r, &h->facts, x->cgroup, o.bytes));
+		"%llu System V shared memory segment%s that nobody has attached hold%s %s, %s%s",
+		o.n, plural(o.n), o.n == 1 ? "s" : "", fmt_bytes(a, o.bytes),
+		held_share_of(r, &h->facts, x->cgroup, o.bytes),
+		g.rate > 0 ? report_text(r, ", and %s more a second", fmt_bytes(b, (u64)g.rate))
+			   : "");
 	x->confidence =
 		"high: the kernel's own count in /proc/sysvipc/shm; whether a program means to "
 		"attach them again is not known";
 	segments_evidence(r, x, h);
+	held_tell_left(r, x, &h->facts, &g);
 	x->why = "A System V segment lives until it is removed, not until its users end: a program "
 		 "that was killed, or forgot shmctl(IPC_RMID), leaves it behind. Its pages are in "
 		 "no process's memory.";
+	if (g.rate > 0)
+		finding_line(
+			r, x->try_, "See who makes them: `memwhy maps --like shmsnoop --for 10s`");
 	segments_try(r, x, h, o.n);
 	finding_line(r, x->undo, "What was in it does not come back.");
 	finding_line(r, x->verify, "`ipcs -m`");

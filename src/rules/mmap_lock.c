@@ -20,6 +20,7 @@
 
 struct space {
 	u64 waits, ns, max_ns;
+	u64 known_ns;   /* of it, who had the lock is known */
 	u64 outside_ns; /* while another process had it */
 	u32 outsider;   /* the one with most of that */
 	u64 outsider_ns;
@@ -93,6 +94,7 @@ static int feed(void *v, const struct rec *rec)
 		r);
 	if (rc || !(r->flags & WAITS_HOLDER_KNOWN))
 		return rc;
+	sp->known_ns += r->total_ns;
 	if (r->holder != r->space) {
 		sp->outside_ns += r->total_ns;
 		if (r->total_ns >= sp->outsider_ns) {
@@ -107,6 +109,12 @@ static int feed(void *v, const struct rec *rec)
 			.holds = true,
 			.known = !!(r->flags & WAITS_HOLDER_IN_CALL)},
 		r);
+}
+
+/* Of many waits nobody is seen to have the lock, as it was let go and is handed on. */
+static bool is_outside(const struct space *sp)
+{
+	return sp->outside_ns * 2 > sp->known_ns && sp->outside_ns * 4 > sp->ns;
 }
 
 static const char *call_text(struct report *r, const struct party_key *k)
@@ -222,7 +230,7 @@ static void tell_inside(struct report *r, struct finding *f, const struct state 
 static void tell(struct report *r, struct state *s, u32 tgid, struct space *sp, int level)
 {
 	struct finding *f = report_finding(r, level, "mmap-lock");
-	bool outside = sp->outside_ns * 2 > sp->ns;
+	bool outside = is_outside(sp);
 	struct party_key waiter = {}, holder = {};
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
 
@@ -276,7 +284,7 @@ static int report(void *v, struct report *r)
 			break;
 		worst->told = true;
 		level = share_level(report_share(r, worst->ns), 0.03, 0.15, 2);
-		if (worst->outside_ns * 2 > worst->ns && looks_too(r, worst->outsider))
+		if (is_outside(worst) && looks_too(r, worst->outsider))
 			level = MIN(level, (int)LEVEL_NOTE);
 		if (level >= 0 && worst->waits >= MIN_WAITS)
 			tell(r, s, tgid, worst, level);

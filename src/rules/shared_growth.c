@@ -15,8 +15,7 @@ struct shared {
 	struct held held;
 	struct shape shmem; /* of the machine */
 	struct groups own;  /* tgid -> struct shape: shared memory in it */
-	u64 looked_ns;      /* the first look at processes; 0: none yet */
-	u64 since_ns;       /* the first value of shmem after that, … */
+	u64 since_ns;       /* the first value of shmem after the first look, … */
 	double since_bytes; /* … which is what growth between the looks is held against */
 };
 
@@ -303,13 +302,11 @@ static int feed(void *v, const struct rec *rec)
 		!strncmp(value->name, "Shmem", sizeof(value->name)) &&
 		rec->time_ns > s->shmem.trend.last_ns) {
 		shape_add(&s->shmem, rec->time_ns, (double)value->value);
-		if (s->looked_ns && !s->since_ns) {
+		if (s->held.looked_ns && !s->since_ns) {
 			s->since_ns = rec->time_ns;
 			s->since_bytes = (double)value->value;
 		}
 	}
-	if (rec->kind == REC_HELD_TOTALS && !s->looked_ns)
-		s->looked_ns = rec->time_ns;
 	if (rec->kind == REC_PROCESS_MEMORY && own_feed(s, (const void *)rec))
 		return -ENOMEM;
 	return held_rule_feed(&s->held, rec);
@@ -330,7 +327,7 @@ static void reset(void *v)
 	held_rule_reset(&s->held);
 	groups_clear(&s->own);
 	s->shmem = (struct shape){};
-	s->looked_ns = s->since_ns = 0;
+	s->since_ns = 0;
 }
 
 static void destroy(void *v)
@@ -347,7 +344,7 @@ static int report(void *v, struct report *r)
 	const struct shared *s = v;
 	const struct held *h = &s->held;
 	double all = s->shmem.trend.last - s->since_bytes, files = (double)files_grown(h);
-	u64 between_ns = counter_rise(s->looked_ns, h->totals.h.time_ns);
+	u64 between_ns = counter_rise(h->looked_ns, h->totals.h.time_ns);
 	const struct held_both *p;
 	u64 grown;
 
@@ -362,7 +359,8 @@ static int report(void *v, struct report *r)
 		((rises(s, &s->shmem) && (double)grown * 2 >= all) ||
 			rises(s, groups_find(&s->own, &p->last.tgid))))
 		tell_shared(r, h, p, grown, (double)grown * 1e9 / (double)between_ns);
-	if (!tell_unseen(r, s, all, all - files - (double)seen_grown(h),
+	if (!tell_unseen(r, s, all,
+		    all - files - (double)seen_grown(h) - (double)held_orphans(h).grown_bytes,
 		    (double)(s->shmem.trend.last_ns - s->since_ns) / 1e9))
 		tell_hidden(r, s);
 	return 0;

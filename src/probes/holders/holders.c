@@ -17,7 +17,7 @@
 #define EVERY_NS NSEC_PER_SEC
 #define GAP_NS (EVERY_NS * 9 / 10)
 #define SEGMENT_LEAST (1ULL << 20)
-#define SEGMENTS_SENT 64
+#define SEGMENTS_SENT 512
 
 u64 holders_cpu(void)
 {

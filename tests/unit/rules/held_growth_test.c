@@ -161,6 +161,35 @@ static void test_group(void **unused)
 	end(&b);
 }
 
+/* Segments that somebody makes and leaves: when memory is used up, not how much it is now. */
+static void test_segments_grow(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (u64 grows = 0; grows <= 1; grows++) {
+		begin(&b, &rule_hidden_memory, 10);
+		value(&b, SYSTEM_MEMINFO, "MemAvailable", 10240 * MIB, NULL);
+		for (u64 look = 0; look < 2; look++) {
+			u64 at = (1 + 10 * look) * NSEC_PER_SEC;
+
+			for (u64 id = 0; id < 20 + 20 * look * grows; id++)
+				PUT_AT(&b, at, struct held_segment, REC_HELD_SEGMENT, .id = id,
+					.resident_bytes = 10 * MIB);
+			PUT_AT(&b, at, struct held_segment, REC_HELD_SEGMENT, .id = 99,
+				.resident_bytes = (100 + 500 * look) * MIB, .attached = 1);
+			PUT_AT(&b, at, struct held_totals, REC_HELD_TOTALS, .processes = 50);
+		}
+		f = only(&b);
+		assert_int_equal(f->level, grows ? LEVEL_RISK : LEVEL_NOTE);
+		assert_int_equal(!!strstr(f->title, ", and 20.0 MiB more a second"), grows);
+		assert_int_equal(says(f->evidence, "(10.0 GiB) lasts 9 minutes"), grows);
+		assert_int_equal(says(f->try_, "memwhy maps --like shmsnoop"), grows);
+		end(&b);
+	}
+}
+
 /* A limit on locked memory is advised where one binds, and put back as it was. */
 static void test_locked(void **unused)
 {
@@ -385,6 +414,7 @@ int main(void)
 		cmocka_unit_test(test_tcp),
 		cmocka_unit_test(test_dentries),
 		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_segments_grow),
 		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_tables_of_children),

@@ -889,7 +889,7 @@ static void test_shared_growth(void **unused)
 static void test_unseen_growth(void **unused)
 {
 	struct bench b;
-	enum { BOTH, WRITTEN, NEITHER, BORN, FEW, CUT, REFUSED, SCOPED, KINDS };
+	enum { BOTH, WRITTEN, NEITHER, BORN, SEGMENT, FEW, CUT, REFUSED, SCOPED, KINDS };
 
 	(void)unused;
 	for (int k = 0; k < KINDS; k++) {
@@ -912,6 +912,9 @@ static void test_unseen_growth(void **unused)
 		if (k == BORN)
 			PUT_AT(&b, LOOK_NS, struct held_process, REC_HELD_PROCESS, .tgid = 10,
 				.start_ns = 5, .memfd_bytes = 190 * MIB);
+		if (k == SEGMENT)
+			PUT_AT(&b, LOOK_NS, struct held_segment, REC_HELD_SEGMENT, .id = 5,
+				.resident_bytes = 190 * MIB);
 		looked(&b, LOOK_NS, k == CUT, k == REFUSED);
 		if (k == SCOPED)
 			PUT(&b, struct rec_session, REC_SESSION, .command = "check",

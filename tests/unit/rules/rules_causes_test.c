@@ -478,6 +478,20 @@ static void test_lock_outside(void **unused)
 	assert_true(says(x->evidence, "writer (pid 7) had the lock in read()"));
 	assert_true(says(x->try_, "Have writer (pid 7) look less often"));
 	view_close(&f);
+	begin(&f, &rule_mmap_lock); /* nobody was seen to have it in half of the time */
+	lock_wait(&f, 8, 7, 9, 3 * NSEC_PER_SEC);
+	PUT(&f, struct waits_lock, REC_WAITS_LOCK, .tgid = 8, .space = 8,
+		.flags = WAITS_WRITE | WAITS_CALL_KNOWN, .call = 9, .count = 100,
+		.total_ns = 3300 * NSEC_PER_MSEC);
+	assert_int_equal(only(&f)->tgid, 7);
+	view_close(&f);
+	begin(&f, &rule_mmap_lock); /* nearly all of the time: it is not known */
+	lock_wait(&f, 8, 7, 9, 3 * NSEC_PER_SEC);
+	PUT(&f, struct waits_lock, REC_WAITS_LOCK, .tgid = 8, .space = 8,
+		.flags = WAITS_WRITE | WAITS_CALL_KNOWN, .call = 9, .count = 100,
+		.total_ns = 20 * NSEC_PER_SEC);
+	assert_int_equal(only(&f)->tgid, 8);
+	view_close(&f);
 	begin(&f, &rule_mmap_lock); /* another look, which ends */
 	PUT(&f, struct rec_task, REC_TASK, .tgid = 9, .comm = "memwhy");
 	lock_wait(&f, 8, 9, 9, 3 * NSEC_PER_SEC);
