@@ -452,6 +452,12 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 		tell_heap(r, f, tgid, g);
 }
 
+static bool is_of_kin(const struct grown *g, u32 tgid, const struct kin_key *k)
+{
+	return !strncmp(g->comm, k->comm, COMM_LEN) &&
+	       (tgid == k->leader || g->ppid == k->leader);
+}
+
 /* Of a family's growth, what its process that grew most has. */
 static const struct grown *biggest_of(const struct state *s, const struct kin_key *k, u32 *ret_tgid)
 {
@@ -461,8 +467,7 @@ static const struct grown *biggest_of(const struct state *s, const struct kin_ke
 		const struct grown *g = groups_value(&s->sums.by, i);
 		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
 
-		if (strncmp(g->comm, k->comm, COMM_LEN) != 0 ||
-			(tgid != k->leader && g->ppid != k->leader) || !g->anon.n ||
+		if (!is_of_kin(g, tgid, k) || !g->anon.n ||
 			(best && grown_bytes(&g->anon) <= grown_bytes(&best->anon)))
 			continue;
 		best = g;
@@ -471,14 +476,31 @@ static const struct grown *biggest_of(const struct state *s, const struct kin_ke
 	return best;
 }
 
+/* The group that all of a family are in, whose limit they share; 0: not known, or they are in
+ * several. */
+static u64 group_of_kin(const struct state *s, const struct kin_key *k)
+{
+	u64 cgroup = 0;
+
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct grown *g = groups_value(&s->sums.by, i);
+
+		if (!is_of_kin(g, *(const u32 *)groups_key(&s->sums.by, i), k))
+			continue;
+		if (cgroup && g->cgroup != cgroup)
+			return 0;
+		cgroup = g->cgroup;
+	}
+	return cgroup;
+}
+
 static void kin_mark(struct state *s, const struct kin_key *k)
 {
 	for (size_t i = 0; i < s->sums.by.n; i++) {
 		struct grown *g = groups_value(&s->sums.by, i);
 		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
 
-		if (!strncmp(g->comm, k->comm, COMM_LEN) &&
-			(tgid == k->leader || g->ppid == k->leader))
+		if (is_of_kin(g, tgid, k))
 			g->told = true;
 	}
 }
@@ -541,7 +563,7 @@ static void families_report(struct report *r, struct state *s)
 	for (size_t i = 0; i < s->kin.n; i++) {
 		const struct kin_key *k = groups_key(&s->kin, i);
 		struct kin *kin = groups_value(&s->kin, i);
-		struct grown all = {.anon = kin->anon};
+		struct grown all = {.anon = kin->anon, .cgroup = group_of_kin(s, k)};
 		const struct grown *g;
 		struct verdict d;
 		u32 tgid = 0;

@@ -995,6 +995,49 @@ static void test_growth_young_in_group(void **unused)
 	}
 }
 
+static void family(struct fixture *f, u64 i, u32 processes, u64 anon)
+{
+	PUT_AT(f, struct process_family, REC_PROCESS_FAMILY, 0, HALF_SECOND(i), .leader = 7,
+		.biggest = 8, .processes = processes, .first_processes = 8, .anon_bytes = anon,
+		.first_anon_bytes = 100 * MIB, .first_ns = NSEC_PER_SEC / 2, .comm = "writer");
+}
+
+/* What several grow by together fills the group that all of them are in. */
+static void test_growth_together_in_group(void **unused)
+{
+	struct {
+		struct rec h;
+		u64 id;
+		u32 length, reserved;
+		char path[8];
+	} group = {.h = {sizeof(group), REC_CGROUP, 0, 0}, .id = 42, .length = 3, .path = "/db"};
+
+	(void)unused;
+	for (u32 apart = 0; apart < 2; apart++) { /* one of them is in another group */
+		const struct finding *x;
+		struct fixture f;
+
+		begin(&f, &rule_growth);
+		view_feed(&f, &group);
+		value(&f, "MemAvailable", 100 * 1024 * MIB);
+		PUT_AT(&f, struct cgroup_usage, REC_CGROUP_MEMORY, CGROUP_HAS_PARTS, 0,
+			.cgroup = 42, .limit_bytes = 512 * MIB, .usage_bytes = 400 * MIB);
+		for (u64 i = 0; i <= 20; i++) {
+			for (u32 k = 0; k < 8; k++)
+				PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0,
+					HALF_SECOND(i), .tgid = 8 + k, .ppid = 7, .comm = "writer",
+					.cgroup = 42 + (k ? 0 : apart),
+					.anon_bytes = 10 * MIB + i * 128 * 1024);
+			family(&f, i, 8, (100 + i) * MIB);
+		}
+		x = only(&f);
+		assert_int_equal(x->level, apart ? LEVEL_NOTE : LEVEL_WARNING);
+		assert_int_equal(says(x->evidence, "limit of its group (112 MiB) lasts"),
+			!apart);
+		view_close(&f);
+	}
+}
+
 /* A heap of a fixed size, or a guest, fills what it had mapped: it ends there. */
 static void test_growth_bounded(void **unused)
 {
@@ -1065,13 +1108,6 @@ static void test_growth_stack(void **unused)
 			!!strstr(x->title, "(pid 7), whose first thread has ended, grows"), !stack);
 		view_close(&f);
 	}
-}
-
-static void family(struct fixture *f, u64 i, u32 processes, u64 anon)
-{
-	PUT_AT(f, struct process_family, REC_PROCESS_FAMILY, 0, HALF_SECOND(i), .leader = 7,
-		.biggest = 8, .processes = processes, .first_processes = 8, .anon_bytes = anon,
-		.first_anon_bytes = 100 * MIB, .first_ns = NSEC_PER_SEC / 2, .comm = "writer");
 }
 
 /* Each of the workers grows too little to be told; all of them together do. */
@@ -1234,6 +1270,7 @@ int main(void)
 		cmocka_unit_test(test_growth_mapped_ahead),
 		cmocka_unit_test(test_growth_stack),
 		cmocka_unit_test(test_growth_together),
+		cmocka_unit_test(test_growth_together_in_group),
 		cmocka_unit_test(test_swap_is_no_growth),
 		cmocka_unit_test(test_drift_in_group),
 		cmocka_unit_test(test_address_space),
