@@ -118,6 +118,7 @@ static int feed(void *v, const struct rec *r)
 /* What one group at its limit suffers. */
 struct pain {
 	u64 hits, stalled_ns, refaults, refault_bytes;
+	u64 file_refaults; /* of these, of files */
 	u64 out_bytes;   /* that will be needed again; 0: not known */
 	u64 grown_bytes; /* what its processes took meanwhile */
 	u64 waited_ns;   /* also for what is read back, where that is known */
@@ -188,9 +189,11 @@ static struct pain pain_of(
 	struct pain p = {
 		.hits = counter_since(cg->first_limit_hit_total, cg->limit_hit_total),
 		.stalled_ns = stalled_ns(s, r, cg),
-		.refaults = counter_rise(cg->first_refault_file_total, cg->refault_file_total) +
-			    counter_rise(cg->first_refault_anon_total, cg->refault_anon_total),
+		.refaults = counter_rise(cg->first_refault_anon_total, cg->refault_anon_total),
+		.file_refaults = counter_rise(cg->first_refault_file_total, cg->refault_file_total),
 	};
+
+	p.refaults += p.file_refaults;
 
 	p.waited_ns = cg->h.flags & CGROUP_HAS_PRESSURE
 			      ? counter_rise(cg->first_some_total_us, cg->some_total_us) * 1000
@@ -237,6 +240,13 @@ static int level_of(const struct report *r, const struct cgroup_usage *cg, const
 	return p->hits ? MAX(level, LEVEL_NOTE) : level;
 }
 
+/* What is needed again is files, whatever has the rest of the memory. */
+static bool starves_cache(const struct cgroup_usage *cg, const struct pain *p)
+{
+	return cgroup_filler(cg) == BY_FILE ||
+	       (p->refaults_second >= REFAULTS_RISK && p->file_refaults * 2 > p->refaults);
+}
+
 static const char *filler_text(
 	struct report *r, const struct cgroup_usage *cg, const struct pain *p)
 {
@@ -248,8 +258,14 @@ static const char *filler_text(
 			(double)cg->locked_bytes / all);
 	switch (cgroup_filler(cg)) {
 	case BY_ANON:
-		return report_text(r, "%.0f %% is memory of its processes (anonymous)",
-			(double)cg->anon_bytes / all);
+		return report_text(r, "%.0f %% is memory of its processes (anonymous)%s",
+			(double)cg->anon_bytes / all,
+			starves_cache(cg, p)
+				? report_text(r,
+					  ", and too little is left for page cache: %.0f pages a "
+					  "second are read back (refaults)",
+					  p->refaults_second)
+				: "");
 	case BY_FILE:
 		if (p->refaults_second >= REFAULTS_RISK)
 			return report_text(r,
@@ -472,7 +488,7 @@ static const char *why_of(const struct cgroup_usage *cg, const struct pain *p, i
 		return "At the limit each new page pushes out an old one of the group, and who "
 		       "needs one waits until that is done: for the disk, where the old ones have "
 		       "been written and are not on disk yet.";
-	if (cgroup_filler(cg) == BY_FILE)
+	if (starves_cache(cg, p))
 		return "At the limit each new page pushes out an old one of the group, also when "
 		       "the machine has free memory. Those that are needed again are read from "
 		       "disk again, by whoever needs them.";

@@ -726,6 +726,31 @@ static void test_cgroup_limit_reset(void **unused)
 	end(&b);
 }
 
+/* Most of the memory is anonymous; what is read back again and again is files, or is not. */
+static void test_cgroup_cache_left(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	for (u64 files = 0; files < 2; files++) {
+		begin(&b, &rule_cgroup_limit, 1);
+		group(&b, 42, "/demo");
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .h.flags = CGROUP_HAS_PARTS,
+			.cgroup = 42, .version = 1, .usage_bytes = 100 * MIB,
+			.limit_bytes = 100 * MIB, .limit_hit_total = 5000, .file_bytes = 30 * MIB,
+			.anon_bytes = 70 * MIB, .refault_file_total = files * 8000,
+			.refault_anon_total = 1500);
+		f = only(&b);
+		assert_non_null(strstr(f->title, "70 % is memory of its processes (anonymous)"));
+		assert_int_equal(!!strstr(f->title, ", and too little is left for page cache: "
+						    "950 pages a second are read back"),
+			files);
+		assert_int_equal(!!strstr(f->why, "are read from disk again"), files);
+		end(&b);
+	}
+}
+
 /* What fills it, who, what it costs, and how much more it needs. */
 static void test_cgroup_refaults(void **unused)
 {
@@ -1559,6 +1584,7 @@ int main(void)
 		cmocka_unit_test(test_cgroup_limit),
 		cmocka_unit_test(test_cgroup_stream),
 		cmocka_unit_test(test_cgroup_limit_reset),
+		cmocka_unit_test(test_cgroup_cache_left),
 		cmocka_unit_test(test_cgroup_refaults),
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_explain_rank),
