@@ -454,8 +454,7 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 
 static bool is_of_kin(const struct grown *g, u32 tgid, const struct kin_key *k)
 {
-	return !strncmp(g->comm, k->comm, COMM_LEN) &&
-	       (tgid == k->leader || g->ppid == k->leader);
+	return !strncmp(g->comm, k->comm, COMM_LEN) && (tgid == k->leader || g->ppid == k->leader);
 }
 
 /* Of a family's growth, what its process that grew most has. */

@@ -591,6 +591,43 @@ static double mappings_rate(const struct report *r, const struct facts *f)
 		 : 0;
 }
 
+/* Stacks of threads that have ended, as far as its mappings tell: most of these are stacks, or
+ * their guards, of more than the threads that it has. */
+static u64 stacks_left(const struct held_process *p)
+{
+	u64 left = counter_rise(p->threads, p->guarded);
+
+	return left * 4 >= p->mappings ? left : 0;
+}
+
+static void tell_stacks(struct report *r, struct finding *x, const struct held_process *p)
+{
+	finding_line(r, x->evidence,
+		"%llu of its mappings have a guard below them, as stacks of threads have, and it "
+		"has %u thread%s: the others are of threads that have ended",
+		p->guarded, p->threads, plural(p->threads));
+	x->why = "The stack of a thread that has ended, and what it returned, are kept until "
+		 "another thread calls pthread_join(), unless it was started detached. Each is two "
+		 "mappings and 8 MiB of address space, and keeps the pages that it touched.";
+	finding_line(r, x->try_,
+		"Have each thread joined (pthread_join), or start it detached "
+		"(pthread_detach(), PTHREAD_CREATE_DETACHED).");
+	finding_line(r, x->try_, "Who starts them: `memwhy maps --stacks=user --for 30s -p %u`",
+		x->tgid);
+}
+
+static void tell_mapped(struct report *r, struct finding *x)
+{
+	x->why = "Each mapping is an object of the kernel, and each process may have "
+		 "vm.max_map_count of them, however small they are.";
+	finding_line(r, x->try_,
+		"Who maps and does not unmap: `memwhy maps --stacks=user --for 30s -p %u`",
+		x->tgid);
+	finding_line(r, x->try_, "What is mapped most often:");
+	finding_line(r, x->try_,
+		"`awk '{print $6}' /proc/%u/maps | sort | uniq -c | sort -rn | head`", x->tgid);
+}
+
 /* Mappings that a process makes and does not unmap: small ones, so that not their size but their
  * number will hurt. */
 static void tell_mappings(struct report *r, const struct held *h)
@@ -599,6 +636,7 @@ static void tell_mappings(struct report *r, const struct held *h)
 	u64 limit = facts_last(&h->facts, "vm.max_map_count");
 	double rate = mappings_rate(r, &h->facts), left;
 	struct finding *x;
+	u64 stacks;
 
 	if (!t.most || t.bytes < MANY_MAPPINGS || !limit || rate < 1)
 		return;
@@ -610,24 +648,24 @@ static void tell_mappings(struct report *r, const struct held *h)
 	x->tgid = t.most->last.tgid;
 	x->folds = 1;
 	x->losses = LOSS_SPACE;
+	stacks = stacks_left(&t.most->last);
 	x->title = report_text(r,
-		"%s maps memory and does not unmap it: it has %llu mappings, and there are some "
+		"%s maps memory and does not unmap it: it has %llu mappings%s, and there are some "
 		"%.0f more a second (mappings leaked)",
-		held_name(r, &t.most->last), t.bytes, rate);
+		held_name(r, &t.most->last), t.bytes,
+		stacks ? ", most of them stacks of threads that have ended and that nobody joined"
+		       : "",
+		rate);
 	x->confidence = "medium: its mappings were counted; how many more there are a second is "
 			"that of the machine, from the kernel's cache of mappings";
 	finding_line(r, x->evidence,
 		"vm.max_map_count is %llu: at this rate it is reached in %s, and every mmap "
 		"fails then",
 		limit, time_left_text(r, left));
-	x->why = "Each mapping is an object of the kernel, and each process may have "
-		 "vm.max_map_count of them, however small they are.";
-	finding_line(r, x->try_,
-		"Who maps and does not unmap: `memwhy maps --stacks=user --for 30s -p %u`",
-		x->tgid);
-	finding_line(r, x->try_, "What is mapped most often:");
-	finding_line(r, x->try_,
-		"`awk '{print $6}' /proc/%u/maps | sort | uniq -c | sort -rn | head`", x->tgid);
+	if (stacks)
+		tell_stacks(r, x, &t.most->last);
+	else
+		tell_mapped(r, x);
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`wc -l /proc/%u/maps`", x->tgid);
 }

@@ -130,7 +130,9 @@ RECORD(held_segment, HELD_SEGMENT_FIELDS);
 	F(R, u64, twice_bytes, BYTES,                                                              \
 		"of UNIX sockets, in both unread_bytes and unsent_bytes where it has both ends")   \
 	F(R, u64, files_max, COUNT, "its RLIMIT_NOFILE, where it has many open; 0: not known")     \
-	F(R, u64, ring_bytes, BYTES, "rings of its io_uring")
+	F(R, u64, ring_bytes, BYTES, "rings of its io_uring")                                      \
+	F(R, u64, guarded, COUNT,                                                                  \
+		"of its mappings, where these are counted: with a guard below, as stacks have")
 RECORD(held_process, HELD_PROCESS_FIELDS);
 
 /* BPF maps that no process has open: pinned, or kept by attached programs. */

@@ -22,6 +22,7 @@
 #define CHILDREN_LEAST 100
 #define FILES_LIMIT 512                   /* from here on its limit on open files is read */
 #define CHILDREN_TABLES (32 * MIB)        /* page tables: fewer children are sent, too */
+#define GUARD_MOST (1024 * KIB)           /* what an arena of malloc keeps unused is more */
 #define SPACE_GROWN (512 * KIB)           /* since the first look: its mappings are counted */
 #define LOOK_MAPS_NS (15 * NSEC_PER_MSEC) /* CPU time for that, of all */
 
@@ -149,31 +150,48 @@ static void ksm_take(struct holders *s, u32 pid, struct held_process *r)
 	keyvals_free(&kv);
 }
 
-/* How many mappings it has: a long text where there are many, so only of those that grow. */
-static u64 mappings_count(struct holders *s, u32 pid)
+/* Of a line of /proc/PID/maps: where the mapping lies, and its permissions; the rest is left. */
+static bool range_line(struct scan *line, u64 *ret_begin, u64 *ret_end, struct scan *ret_access)
+{
+	struct scan range;
+
+	return scan_word(line, &range) && scan_hex(&range, ret_begin) && scan_lit(&range, "-") &&
+	       scan_hex(&range, ret_end) && *ret_end >= *ret_begin && scan_word(line, ret_access);
+}
+
+/* How many mappings it has: a long text where there are many, so only of those that grow. A
+ * thread's stack has a guard below it, by which those of threads that have ended are known too. */
+static void mappings_take(struct holders *s, u32 pid, struct held_process *r)
 {
 	const char *text;
-	struct scan line;
-	u64 n = 0;
+	struct scan line, access;
+	u64 begin, end, guard_end = 0;
 
 	if (holders_cpu() > s->maps_until_ns || sys_read(&s->text, "/proc/%u/maps", pid))
-		return 0;
+		return;
 	text = str_get(&s->text);
-	while (scan_line(&text, &line))
-		n++;
-	return n;
+	while (scan_line(&text, &line)) {
+		r->mappings++;
+		if (!range_line(&line, &begin, &end, &access))
+			continue;
+		if (scan_lit(&access, "---p")) {
+			guard_end = end - begin <= GUARD_MOST ? end : 0;
+			continue;
+		}
+		r->guarded += begin == guard_end && scan_lit(&access, "rw-p");
+		guard_end = 0;
+	}
 }
 
 /* Of a line of /proc/PID/maps: the bytes of a mapping of huge pages of the pool; else 0. */
 static u64 hugetlb_line(struct scan line)
 {
-	struct scan range, word;
+	struct scan word;
 	u64 begin, end;
 
-	if (!scan_word(&line, &range) || !scan_hex(&range, &begin) || !scan_lit(&range, "-") ||
-		!scan_hex(&range, &end) || end < begin)
+	if (!range_line(&line, &begin, &end, &word))
 		return 0;
-	for (int i = 0; i < 4; i++) /* permissions, offset, device, inode */
+	for (int i = 0; i < 3; i++) /* offset, device, inode */
 		if (!scan_word(&line, &word))
 			return 0;
 	return memmem(line.p, scan_len(&line), "hugepage", 8) ? end - begin : 0;
@@ -214,7 +232,7 @@ static void space_take(struct holders *s, const struct proc_status *st, struct h
 		*first = (struct holder_space){st->vm_size_bytes, st->rss_shmem_bytes};
 	r->shmem_grown_bytes = counter_rise(first->shmem_bytes, st->rss_shmem_bytes);
 	if (st->vm_size_bytes >= first->vm_bytes + SPACE_GROWN)
-		r->mappings = mappings_count(s, st->pid);
+		mappings_take(s, st->pid, r);
 }
 
 /* What it wrote that went to no disk: files in tmpfs have no other trace where their writer opens

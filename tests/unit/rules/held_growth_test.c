@@ -190,6 +190,36 @@ static void test_segments_grow(void **unused)
 	}
 }
 
+/* Ever more mappings: of what kind they are follows from their guards, where most have one. */
+static void test_mappings(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (u32 threads = 1; threads <= 3000; threads += 2999) {
+		begin(&b, &rule_kernel_memory, 10);
+		string(&b, 1, "server");
+		value(&b, SYSTEM_SYSCTL, "vm.max_map_count", 65530, NULL);
+		for (u64 look = 0; look < 2; look++)
+			PUT_AT(&b, (1 + 9 * look) * NSEC_PER_SEC, struct held_process,
+				REC_HELD_PROCESS, .tgid = 9, .name = 1, .threads = threads,
+				.mappings = look * 6000, .guarded = look * 3000);
+		PUT(&b, struct slab_usage, REC_SLAB_CACHE, .name = "vm_area_struct",
+			.first_active_objects = 10000, .active_objects = 12000);
+		assert_int_equal(conclude(&b), threads > 1 ? 2 : 1); /* these too are many */
+		f = &b.report.findings.v[threads > 1];
+		assert_string_equal(f->rule, "mappings-leaked");
+		assert_int_equal(
+			!!strstr(f->title, "6000 mappings, most of them stacks of threads"),
+			threads == 1);
+		assert_int_equal(says(f->try_, "pthread_join"), threads == 1);
+		assert_int_equal(says(f->try_, "uniq -c"), threads > 1);
+		assert_true(says(f->try_, "memwhy maps --stacks=user --for 30s -p 9"));
+		end(&b);
+	}
+}
+
 /* A limit on locked memory is advised where one binds, and put back as it was. */
 static void test_locked(void **unused)
 {
@@ -414,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_tcp),
 		cmocka_unit_test(test_dentries),
 		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_segments_grow),
 		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_pool),

@@ -1032,8 +1032,7 @@ static void test_growth_together_in_group(void **unused)
 		}
 		x = only(&f);
 		assert_int_equal(x->level, apart ? LEVEL_NOTE : LEVEL_WARNING);
-		assert_int_equal(says(x->evidence, "limit of its group (112 MiB) lasts"),
-			!apart);
+		assert_int_equal(says(x->evidence, "limit of its group (112 MiB) lasts"), !apart);
 		view_close(&f);
 	}
 }
