@@ -68,6 +68,8 @@ static const int file_calls[] = {
 	SCMP_SYS(statfs),
 };
 
+static const int opener_calls[] = {SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(perf_event_open)};
+
 static int calls_allow(scmp_filter_ctx f, const int *calls, size_t n)
 {
 	int rc = 0;
@@ -117,6 +119,8 @@ static int filter_load(enum cage which)
 
 	if (!rc)
 		rc = calls_allow(f, quiet_calls, ARRAY_SIZE(quiet_calls));
+	if (!rc && which == CAGE_OPENER)
+		rc = calls_allow(f, opener_calls, ARRAY_SIZE(opener_calls));
 	if (!rc && which == CAGE_READER)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), 0);
 	if (!rc && which == CAGE_FILES)
@@ -139,8 +143,13 @@ static int load_error(int rc, struct err *err)
 int cage_enter(enum cage which, struct err *err)
 {
 	static const int symbols[] = {CAP_SYSLOG}; /* or /proc/kallsyms has no addresses */
-	int rc = cage_capabilities(symbols, which == CAGE_FILES, err);
+	static const int events[] = {CAP_SYS_ADMIN, CAP_PERFMON, CAP_SYS_PTRACE};
+	int rc;
 
+	if (which == CAGE_OPENER)
+		rc = cage_capabilities(events, ARRAY_SIZE(events), err);
+	else
+		rc = cage_capabilities(symbols, which == CAGE_FILES, err);
 	if (rc)
 		return rc;
 #ifdef __SANITIZE_ADDRESS__

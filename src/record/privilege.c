@@ -5,14 +5,10 @@
 
 #include "cage/cage.h"
 
-int privilege_drop(bool mapped_files, bool samples, struct err *err)
+int privilege_drop(bool mapped_files, struct err *err)
 {
-	int keep[6] = {CAP_BPF, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG};
-	unsigned n = 4;
+	static const int keep[] = {
+		CAP_BPF, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG, CAP_CHECKPOINT_RESTORE};
 
-	if (mapped_files)
-		keep[n++] = CAP_CHECKPOINT_RESTORE;
-	if (samples)
-		keep[n++] = CAP_PERFMON;
-	return cage_capabilities(keep, n, err);
+	return cage_capabilities(keep, ARRAY_SIZE(keep) - !mapped_files, err);
 }

@@ -11,9 +11,7 @@
  * 5.8), other processes' address spaces (CAP_SYS_PTRACE), their files (CAP_DAC_READ_SEARCH) and
  * kernel symbols (CAP_SYSLOG), and the right to regain any. mapped_files: also what it takes to
  * open a mapped file that was replaced on disk, by /proc/PID/map_files (CAP_CHECKPOINT_RESTORE).
- * samples: also what it takes to sample a process where kernel.perf_event_paranoid is above 2, as
- * Debian has it (CAP_PERFMON).
  */
-int privilege_drop(bool mapped_files, bool samples, struct err *err);
+int privilege_drop(bool mapped_files, struct err *err);
 
 #endif

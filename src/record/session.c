@@ -15,7 +15,6 @@
 #include "capture/kbtf.h"
 #include "capture/names/names.h"
 #include "capture/settings.h"
-#include "capture/unwind/stack_samples.h"
 #include "capture/unwind/unwind.h"
 #include "record/command.h"
 #include "record/cost.h"
@@ -232,7 +231,7 @@ static int rights_drop(struct session *s, struct err *err)
 {
 	const struct capture_options *o = &s->cfg->opt;
 	unsigned needs = o->debuginfod_ns ? CAGE_SPAWNS : 0;
-	int rc = privilege_drop(o->user_stacks, stack_samples_wanted(o), err);
+	int rc = privilege_drop(o->user_stacks, err);
 
 	for (size_t i = 0; i < s->cfg->n_probes; i++)
 		if (s->cfg->probes[i]->borrows)

@@ -33,7 +33,6 @@ eval "common_$(declare -f teardown)"
 
 teardown() {
 	[ -z "${seeker:-}" ] || { pkill -KILL -P "$seeker"; kill "$seeker"; } 2>/dev/null || true
-	[ -z "${other:-}" ] || kill "$other" 2>/dev/null || true
 	[ -z "${instance:-}" ] || "$with_kernelfs" rmdir "/sys/kernel/tracing/instances/$instance" 2>/dev/null || true
 	[ -z "${bpffs:-}" ] || ! mountpoint -q "$bpffs" || umount "$bpffs"
 	common_teardown
@@ -75,22 +74,30 @@ teardown() {
 }
 
 # Frame pointers find the innermost function and no further.
-@test "check: code without frame pointers that takes memory is named with its callers" {
-	"$WORKLOADS/no_frames" grow 60 3>&- &
+no_frames_named() { # HOW RULE CALLER
+	"$WORKLOADS/no_frames" "$1" 300 3>&- &
 	seeker=$!
-	"$WORKLOADS/no_frames" again 60 3>&- &
-	other=$!
-	"$MEMWHY" check --for 8s --record log.mw -o json >report
-	kill "$other" "$seeker"
-	jq -c --arg grows "$seeker" --arg again "$other" '.findings[] | select(.title | test("pid (\($grows)|\($again))\\)")) | {rule, title, evidence}' report
-	for name in "$seeker growth request_answer" "$other touch-again request_compute"; do
-		read -r pid rule caller <<<"$name"
-		jq -e --arg pid "(pid $pid)" --arg rule "$rule" --arg caller "from $caller+" '[.findings[] |
-			select(.rule == $rule and (.title | contains($pid))) | .evidence[]] | any(contains($caller))' report >/dev/null ||
-			{ echo "$name" && return 1; }
+	sleep 2 # what begins within the look is a start
+	"$MEMWHY" check --for $((${MEMWHY_VM:-0} ? 45 : 8))s --record log.mw -o json >report
+	kill "$seeker"
+	jq -c --arg pid "(pid $seeker)" '.findings[] | select(.title | contains($pid)) | {rule, title, evidence}' report
+	"$MEMWHY" check --input log.mw -o json >again
+	for f in report again; do
+		jq -e --arg pid "(pid $seeker)" --arg rule "$2" --arg caller "from $3+" '[.findings[] |
+			select(.rule == $rule and (.title | contains($pid))) | .evidence[]] | any(contains($caller))' $f >/dev/null
 	done
-	# A recording has the same stacks.
-	"$MEMWHY" check --input log.mw -o json | jq -e '[.findings[].evidence[] | select(contains("from request_answer+"))] | length == 1'
+}
+
+@test "check: code without frame pointers that takes memory is named with its callers" {
+	no_frames_named again touch-again request_compute
+	# On a busy host a guest's samples are too far apart to call it growth within a minute.
+	[ -n "${MEMWHY_VM:-}" ] || no_frames_named grow growth request_answer
+}
+
+@test "check: … also where only root may open perf events" {
+	setting_set kernel.perf_event_paranoid 3
+	no_frames_named again touch-again request_compute
+	[ -z "$(pgrep -x memwhy-opener)" ]
 }
 
 # The estimate is of the time in which programs counted, not of that after the last was attached.

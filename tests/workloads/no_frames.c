@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 		return 1;
 	for (int i = 0;; i++) {
 		n += strcmp(argv[1], "grow") ? request_compute() : request_answer(i);
-		if (i % 40 == 0 || n < 0)
+		if (i % 16 == 0 || n < 0)
 			usleep(10000);
 	}
 }

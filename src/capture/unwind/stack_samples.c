@@ -5,43 +5,35 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/vec.h"
 #include "capture/names/names.h"
 #include "capture/perf_ring.h"
 #include "capture/reader/reader.h"
+#include "capture/unwind/sample_opener.h"
 #include "cfi/walk.h"
 #include "sys/proc.h"
 
 #define THREADS 4
 #define THREADS_LOOKED_AT 256
-/* A sample is to be whole where it goes over the end of the ring (perf_ring.c): below 8 KiB. */
-#define STACK_BYTES 7168
 #define RING_PAGES 32 /* of data: 17 samples */
 #define RING_PAGES_LEAST 4
 /* Of .eh_frame: compiling it takes about 10 ms a MB. */
 #define FILE_BYTES_MOST (4UL << 20)
 #define BYTES_MOST (8UL << 20)
 
-#define REGISTERS 17
-/* ax to ip, then r8 to r15, without the segments and flags between */
-#define REGISTERS_MASK (((1ULL << (PERF_REG_X86_IP + 1)) - 1) | 0xffULL << PERF_REG_X86_R8)
 #define IP PERF_REG_X86_IP
 
-/* As SAMPLE lays it out, where abi is not 0. */
+/* As perf_event_open(2) lays it out, where abi is not 0. */
 struct sample {
 	struct perf_event_header h;
 	u32 pid, tid;
 	u64 address;
 	u64 abi;
-	u64 registers[REGISTERS];
+	u64 registers[SAMPLE_REGISTERS];
 	u64 size;
 	u8 stack[]; /* size bytes, then how many of them are sound */
 };
-
-#define SAMPLE (PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 /* Of a module: how to unwind its code. */
 struct file_table {
@@ -94,34 +86,22 @@ static u32 threads_find(u32 tgid, struct thread ret[THREADS])
 }
 
 /* The kernel limits what may be mapped without privilege (perf_event_mlock_kb). */
-static int ring_open(int tid, u64 every, struct perf_ring *ret)
+static int ring_open(struct sample_opener *opener, int tid, u64 every, struct perf_ring *ret)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_PAGE_FAULTS_MIN,
-		.size = sizeof(attr),
-		.sample_period = every,
-		.sample_type = SAMPLE,
-		.sample_regs_user = REGISTERS_MASK,
-		.sample_stack_user = STACK_BYTES,
-		.exclude_kernel = 1,
-		.watermark = 1,
-		.wakeup_watermark = 1U << 30,
-	};
 	int rc = -EPERM;
 
 	for (u32 pages = RING_PAGES; rc == -EPERM && pages >= RING_PAGES_LEAST; pages /= 2) {
-		int fd =
-			(int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		int fd = sample_opener_open(opener, tid, every);
 
 		if (fd < 0)
-			return -errno;
+			return fd;
 		rc = perf_ring_map(fd, pages, ret);
 	}
 	return rc;
 }
 
-int stack_samples_open(struct capture *c, u32 tgid, u64 every, struct stack_samples **ret)
+int stack_samples_open(struct capture *c, struct sample_opener *opener, u32 tgid, u64 every,
+	struct stack_samples **ret)
 {
 	struct stack_samples *s = calloc(1, sizeof(*s));
 	struct thread threads[THREADS];
@@ -129,7 +109,7 @@ int stack_samples_open(struct capture *c, u32 tgid, u64 every, struct stack_samp
 	int rc = s ? -ESRCH : -ENOMEM;
 
 	for (u32 i = 0; i < n && s; i++) {
-		rc = ring_open(threads[i].tid, MAX(every, 1ULL), &s->rings[s->n_rings]);
+		rc = ring_open(opener, threads[i].tid, every, &s->rings[s->n_rings]);
 		s->n_rings += !rc;
 	}
 	if (!s || !s->n_rings) {
@@ -252,7 +232,7 @@ static int sample_take(void *arg, const struct perf_event_header *head)
 
 	if (head->type != PERF_RECORD_SAMPLE || head->size < sizeof(*e) || s->list.n >= s->most ||
 		e->abi != PERF_SAMPLE_REGS_ABI_64 ||
-		head->size < sizeof(*e) + e->size + sizeof(sound) || e->size > STACK_BYTES)
+		head->size < sizeof(*e) + e->size + sizeof(sound) || e->size > SAMPLE_STACK_BYTES)
 		return 0;
 	memcpy(&sound, e->stack + e->size, sizeof(sound));
 	sample = (struct stack_sample){e->address, stack_walk(s, e, MIN(sound, e->size))};

@@ -526,12 +526,12 @@ static int processes_open(struct capture *c, void *state, struct err *err)
 	p->begin_ns = clock_mono_ns();
 	p->table.files.left = c->opt.watch_ns ? file_room(PROCESS_FILES_MOST) : 0;
 	processes_families_init(&p->families);
-	processes_paths_init(&p->paths);
 	p->follows_paths = stack_samples_wanted(&c->opt);
 	groups_init(&p->last, sizeof(u32), sizeof(struct process_memory));
 	groups_init(&p->users, sizeof(u32), sizeof(u32));
 	p->look_ns = p->begin_ns + LOOK_NS;
 	cgroup_mounts_read(&p->mounts);
+	rc = rc ? rc : processes_paths_open(&p->paths, c);
 	if (!rc)
 		rc = proc_scope_open(c, &p->scope);
 	if (!rc)

@@ -82,7 +82,7 @@ RECORD(process_memory, PROCESS_MEMORY_FIELDS);
 RECORD(process_family, PROCESS_FAMILY_FIELDS);
 
 /*
- * Which code path makes a process grow, of two seconds in which it was looked at: page faults on
+ * Which code path makes a process grow, from one second in which it was sampled: page faults on
  * memory without a file that is still there, sampled, with stacks that need no frame pointers.
  * Those with most samples are sent.
  */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "capture/reader/reader.h"
+#include "capture/unwind/sample_opener.h"
 #include "probes/processes/processes.h"
 #include "sys/maps.h"
 
@@ -14,20 +15,26 @@
 #define TOUCHED_BYTES (16ULL << 20)
 #define FAULTS_LEAST 4       /* a second */
 #define SEEN_NS NSEC_PER_SEC /* before: who comes and goes is not worth it either */
-#define LENGTH_NS (2 * NSEC_PER_SEC)
+#define LENGTH_NS NSEC_PER_SEC
 #define SAMPLES 48 /* aimed at, and the most that are taken */
 #define PATHS 4    /* told: those with most samples */
 #define DONE_MOST 256
 #define PAUSE_PART 50 /* the readers' work is to take 1/50 of one CPU */
 
-void processes_paths_init(struct processes_paths *p)
+int processes_paths_open(struct processes_paths *p, struct capture *c)
 {
+	int rc = 0;
+
 	groups_init(&p->done, sizeof(struct path_of), sizeof(u8));
+	if (stack_samples_wanted(&c->opt))
+		rc = sample_opener_begin(&p->opener);
+	return !rc && p->opener ? capture_self_add(c, (u32)sample_opener_pid(p->opener)) : rc;
 }
 
 void processes_paths_free(struct processes_paths *p)
 {
 	stack_samples_close(p->samples);
+	sample_opener_close(p->opener);
 	groups_free(&p->done);
 }
 
@@ -90,7 +97,7 @@ static int begin(
 		return -ENOMEM;
 	/* That it has gone, or may not be sampled, is no failure: stacks by frame pointers are
 	 * left. */
-	stack_samples_open(c, e->pid, faults / SAMPLES, &p->samples);
+	stack_samples_open(c, p->opener, e->pid, faults / SAMPLES, &p->samples);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /*
  * Private to the processes probe: which code path makes a process grow, or fault all the time. One
- * after the other is looked at for two seconds, by stacks that need no frame pointers. Owns who is
+ * after the other is looked at for a second, by stacks that need no frame pointers. Owns who is
  * looked at when; sends records of it.
  */
 #ifndef MEMWHY_PROBES_PROCESSES_PATHS_H
@@ -18,11 +18,13 @@ struct processes_paths {
 		u64 start_ticks;
 	} now; /* whose samples these are */
 	bool grows;
+	struct sample_opener *opener; /* NULL: none is needed */
 	u64 until_ns;
 	struct stack_samples *samples; /* NULL: nobody is looked at */
 };
 
-void processes_paths_init(struct processes_paths *p);
+/* Before rights are given up. */
+int processes_paths_open(struct processes_paths *p, struct capture *c);
 /* To be called at each sample. chosen: who stands out has just been read anew. */
 int processes_paths_step(struct processes_paths *p, struct capture *c,
 	const struct processes_table *t, bool chosen, u64 now_ns);

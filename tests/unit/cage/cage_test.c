@@ -339,7 +339,8 @@ static void only_what_is_left(void **state)
 
 		if (attempt_in(a, CAGE_INPUT) != a->input ||
 			attempt_in(a, CAGE_FILES) != a->files ||
-			attempt_in(a, CAGE_READER) != a->input)
+			attempt_in(a, CAGE_READER) != a->input ||
+			attempt_in(a, CAGE_OPENER) != a->input)
 			fail_msg("%s: %d and %d", a->name, attempt_in(a, CAGE_INPUT),
 				attempt_in(a, CAGE_FILES));
 	}
@@ -377,6 +378,13 @@ static int kept_right(void)
 	return status_number("NoNewPrivs") == 1 && !status_number("CapAmb") ? 0 : 4;
 }
 
+static u64 kept_of(enum cage cage)
+{
+	if (cage == CAGE_OPENER)
+		return 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_PERFMON | 1ULL << CAP_SYS_PTRACE;
+	return cage == CAGE_FILES ? 1ULL << CAP_SYSLOG : 0;
+}
+
 /* Files are named by their kernel's symbols too: for that one is kept, where it was had. */
 static int kept_in(enum cage cage)
 {
@@ -393,12 +401,12 @@ static int kept_in(enum cage cage)
 	at = strstr(text, "\nCapPrm:");
 	if (!at || sscanf(at, "\nCapPrm: %llx", &has) != 1)
 		return 2;
-	return has == (cage == CAGE_FILES ? had & 1ULL << CAP_SYSLOG : 0) ? 0 : 3;
+	return has == (had & kept_of(cage)) ? 0 : 3;
 }
 
 static void only_names_of_the_kernel(void **state)
 {
-	static const enum cage cages[] = {CAGE_INPUT, CAGE_FILES, CAGE_READER};
+	static const enum cage cages[] = {CAGE_INPUT, CAGE_FILES, CAGE_READER, CAGE_OPENER};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cages); i++) {

@@ -1,0 +1,177 @@
+/* See sample_opener.h. */
+#include "capture/unwind/sample_opener.h"
+
+#include <asm/perf_regs.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd_pass.h"
+#include "cage/cage.h"
+#include "sys/root.h"
+
+#define ANSWER_MS 1000
+#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
+#define PARANOID_LEAST 3 /* that nobody but CAP_SYS_ADMIN is above */
+#define REGISTERS_MASK (((1ULL << (PERF_REG_X86_IP + 1)) - 1) | 0xffULL << PERF_REG_X86_R8)
+
+struct sample_opener {
+	pid_t pid;
+	int socket;
+};
+
+struct ask {
+	u64 every;
+	s32 tid, reserved;
+};
+
+struct answer {
+	s32 rc;
+};
+
+static int event_open(int tid, u64 every)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_PAGE_FAULTS_MIN,
+		.size = sizeof(attr),
+		.sample_period = MAX(every, 1ULL),
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER |
+			       PERF_SAMPLE_STACK_USER,
+		.sample_regs_user = REGISTERS_MASK,
+		.sample_stack_user = SAMPLE_STACK_BYTES,
+		.exclude_kernel = 1,
+		.watermark = 1,
+		.wakeup_watermark = 1U << 30,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Nothing of memwhy's stays open but the socket, and no key at the terminal ends it. */
+static void shut_in(int socket)
+{
+	struct err err = {};
+	sigset_t all;
+	int rc;
+
+	prctl(PR_SET_NAME, "memwhy-opener");
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	dup2(socket, 0);
+	dup2(open("/dev/null", O_WRONLY), 1);
+	dup2(1, 2);
+	syscall(SYS_close_range, 3, ~0U, 0);
+	rc = cage_enter(CAGE_OPENER, &err);
+	if (rc) /* also where there is no filter: then it would have too many rights */
+		_exit(1);
+}
+
+_Noreturn static void work(int socket)
+{
+	struct ask ask;
+	int none;
+
+	shut_in(socket);
+	while (!fd_receive(0, &ask, sizeof(ask), &none)) {
+		int fd = ask.tid > 0 ? event_open(ask.tid, ask.every) : -EINVAL;
+		struct answer answer = {.rc = MIN(fd, 0)};
+
+		if (none >= 0)
+			close(none);
+		if (fd_send(0, &answer, sizeof(answer), fd))
+			break;
+		if (fd >= 0)
+			close(fd);
+	}
+	_exit(0);
+}
+
+static bool is_needed(void)
+{
+	u64 n;
+
+	/* -1 to 1: not as a number without sign, or low enough */
+	return !sys_read_u64(&n, PARANOID) && n >= PARANOID_LEAST;
+}
+
+int sample_opener_begin(struct sample_opener **ret)
+{
+	struct sample_opener *o;
+	pid_t parent = getpid();
+	int ends[2], rc;
+
+	*ret = NULL;
+	if (!is_needed())
+		return 0;
+	o = calloc(1, sizeof(*o));
+	if (!o)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		rc = -errno;
+		free(o);
+		return rc;
+	}
+	o->pid = fork();
+	if (!o->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(0);
+		work(ends[1]);
+	}
+	rc = o->pid < 0 ? -errno : 0;
+	close(ends[1]);
+	o->socket = ends[0];
+	if (rc) {
+		close(o->socket);
+		free(o);
+		return rc;
+	}
+	*ret = o;
+	return 0;
+}
+
+pid_t sample_opener_pid(const struct sample_opener *o)
+{
+	return o ? o->pid : 0;
+}
+
+int sample_opener_open(struct sample_opener *o, int tid, u64 every)
+{
+	struct ask ask = {.every = every, .tid = tid};
+	struct pollfd p = {.events = POLLIN};
+	struct answer answer;
+	int rc, fd;
+
+	if (!o)
+		return event_open(tid, every);
+	p.fd = o->socket;
+	rc = fd_send(o->socket, &ask, sizeof(ask), -1);
+	if (!rc && poll(&p, 1, ANSWER_MS) != 1) {
+		close(take_fd(o->socket)); /* its answer would be taken for another's */
+		rc = -ETIMEDOUT;
+	}
+	rc = rc ? rc : fd_receive(o->socket, &answer, sizeof(answer), &fd);
+	if (rc || answer.rc || fd < 0)
+		return rc ? rc : answer.rc ? answer.rc : -EBADMSG;
+	return fd;
+}
+
+void sample_opener_close(struct sample_opener *o)
+{
+	if (!o)
+		return;
+	if (o->socket >= 0)
+		close(o->socket);
+	waitpid(o->pid, NULL, 0);
+	free(o);
+}
