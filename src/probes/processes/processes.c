@@ -240,11 +240,16 @@ static void heap_limit_read(const struct sample *sm, struct process_entry *e, co
 		e->heap_limit_bytes = proc_heap_limit(comm, str_get(text), text->len);
 }
 
-/* Each thread is looked at: not at every sample. */
-static void collector_read(const struct sample *sm, struct process_entry *e, const char *comm)
+/* Each thread is looked at, which takes 6 us: not at every sample, nor where none has run since. */
+static void collector_read(
+	const struct sample *sm, struct process_entry *e, const struct proc_stat *st)
 {
-	if (sm->fresh && e->flags & ENTRY_DEEP)
-		e->collector_ns = proc_collector_ticks(comm, (int)e->pid) * sm->p->tick_ns;
+	u64 ticks = st->utime_ticks + st->stime_ticks + 1;
+
+	if (!sm->fresh || !(e->flags & ENTRY_DEEP) || ticks == e->collector_ticks)
+		return;
+	e->collector_ticks = ticks;
+	e->collector_ns = proc_collector_ticks(st->comm, (int)e->pid) * sm->p->tick_ns;
 }
 
 /* same: what need not be read again; NULL: nothing. */
@@ -325,7 +330,7 @@ static int process_send(const struct sample *sm, struct process_entry *e)
 	same = idle_record(sm, e, &st);
 	deep = !same && status_read(sm, e, &status);
 	heap_limit_read(sm, e, st.comm);
-	collector_read(sm, e, st.comm);
+	collector_read(sm, e, &st);
 	r = memory_record(sm, e, &st, deep ? &status : NULL, same);
 	rc = memory_send(sm, e, &r);
 	if (!rc && deep && sm->detail)

@@ -50,6 +50,7 @@ struct process_entry {
 	u64 cgroup;           /* likewise */
 	u64 heap_limit_bytes; /* with ENTRY_HEAP; 0: not known */
 	u64 collector_ns;     /* as last read; 0: not known */
+	u64 collector_ticks;  /* CPU time of all of it as of then, plus one; 0: not read */
 	u64 faults;           /* minor ones, as last read, and when: 0: not yet */
 	u64 faults_read_ns, faults_second;
 	s32 oom_score_adj;

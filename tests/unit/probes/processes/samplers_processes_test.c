@@ -232,6 +232,43 @@ static void test_family(void **state)
 	fixture_remove(root);
 }
 
+/* CPU ticks of a Java program, and of its collector. */
+static void java(u32 all, u32 collector)
+{
+	static const char line[] = "%u (%s) S 1 1 1 0 -1 4194304 30 0 4 0 %u 0 0 0 20 0 2 0 5 1 5000 0 "
+				   "1 1 0 0 0 0 6 0 1 0 0 0 17 1 0 0 0 0 0\n";
+	char text[512];
+
+	snprintf(text, sizeof(text), line, 30, "java", all);
+	put(30, "stat", text);
+	snprintf(text, sizeof(text), line, 31, "GC Thread#0", collector);
+	put(30, "task/31/stat", text);
+}
+
+/* Its threads are read again only where one of them has run. */
+static void test_collector(void **state)
+{
+	const u64 tick = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
+	struct sampler_test t = {};
+	char root[PATH_MAX];
+
+	(void)state;
+	fixture_make(root);
+	make(&(struct made){30, 1, "java", 5000, 4000, 5});
+	java(100, 7);
+	start(&t);
+	assert_int_equal(of(&t, 30)->collector_ns, 7 * tick);
+	t.c.ending = true; /* all is read anew */
+	java(100, 9);
+	next(&t);
+	assert_int_equal(of(&t, 30)->collector_ns, 7 * tick);
+	java(101, 9);
+	next(&t);
+	assert_int_equal(of(&t, 30)->collector_ns, 9 * tick);
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
 /* What was a wrapper when it was first seen belongs to what it has become, with those before it. */
 static void test_family_wrapped(void **state)
 {
@@ -778,6 +815,7 @@ int main(void)
 		cmocka_unit_test(test_suspended),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_family),
+		cmocka_unit_test(test_collector),
 		cmocka_unit_test(test_family_wrapped),
 		cmocka_unit_test(test_headless),
 		cmocka_unit_test(test_vanishing),
