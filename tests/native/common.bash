@@ -93,7 +93,7 @@ needs_disk() {
 	busybox modprobe loop
 	busybox modprobe ext4
 	head -c 200M /dev/zero >"$BATS_TEST_TMPDIR/disk.img"
-	mkfs.ext4 -q "$BATS_TEST_TMPDIR/disk.img"
+	mkfs.ext4 -q -E nodiscard "$BATS_TEST_TMPDIR/disk.img"
 	disk=$BATS_TEST_TMPDIR/disk
 	mkdir "$disk"
 	mount -o loop "$BATS_TEST_TMPDIR/disk.img" "$disk"
