@@ -1,10 +1,12 @@
 /*
  * Page faults that wait for a program: userfaultfd hands them to a handler in user space, and the
- * thread that faulted sleeps until that has answered. Such faults are minor ones, so no counter of
- * the kernel shows the wait.
+ * thread that faulted sleeps until that has answered. Such faults count as minor ones, or, where
+ * the kernel tried again under the lock of the address space (FAULT_FLAG_TRIED; before 6.4 always),
+ * as major ones that read nothing: no counter of the kernel shows the wait.
  */
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "probes/faults/faults.h"
 #include "rules/held.h"
@@ -13,6 +15,7 @@
 
 #define SLOW_NS 50000ULL /* a fault that waits for nobody takes a tenth of it at most */
 #define MIN_FAULTS 20
+#define LONG_NS (100 * NSEC_PER_MSEC) /* of such, fewer will do */
 
 struct waiter {
 	u64 faults, ns, max_ns;
@@ -24,6 +27,7 @@ struct waiter {
 struct state {
 	struct held held;
 	struct groups waiters; /* tgid -> struct waiter */
+	struct groups majors;  /* tgid -> struct waiter, of major faults that read no file */
 };
 
 static int init(void *v, const struct view_options *o, struct err *err)
@@ -31,6 +35,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	struct state *s = v;
 
 	groups_init(&s->waiters, sizeof(u32), sizeof(struct waiter));
+	groups_init(&s->majors, sizeof(u32), sizeof(struct waiter));
 	return held_rule_init(&s->held, o, err);
 }
 
@@ -39,9 +44,10 @@ static int fault_feed(struct state *s, const struct faults_agg *r)
 	struct waiter *w;
 
 	/* The handler allocates the page, not who faults. */
-	if (r->flags & (FAULT_MAJOR | FAULT_NAMED | FAULT_ALLOCATED) || !r->timed)
+	if (r->flags & (FAULT_NAMED | FAULT_ALLOCATED) || !r->timed ||
+		(r->flags & FAULT_MAJOR && !fault_is_swap_in(r)))
 		return 0;
-	w = groups_get(&s->waiters, &r->tgid);
+	w = groups_get(r->flags & FAULT_MAJOR ? &s->majors : &s->waiters, &r->tgid);
 	if (!w)
 		return -ENOMEM;
 	w->faults += r->timed;
@@ -105,8 +111,8 @@ static void tell(struct report *r, const struct waiter *w, u32 tgid,
 	if (w->stack)
 		finding_stack(r, x, w->stack, 3);
 	x->why = "A page of a range that is registered with userfaultfd comes when the handler "
-		 "says so. The kernel counts such a fault as minor, and the thread sleeps "
-		 "meanwhile: what the handler loses, all threads lose.";
+		 "says so. The kernel counts no wait for a disk, and the thread sleeps meanwhile: "
+		 "what the handler loses, all threads lose.";
 	finding_line(r, x->try_,
 		"Have the handler answer more at once (UFFDIO_COPY of larger ranges, or ahead of "
 		"the faults in the background), and by several threads.");
@@ -117,23 +123,51 @@ static void tell(struct report *r, const struct waiter *w, u32 tgid,
 	finding_line(r, x->verify, "`memwhy faults --for 10s -p %u`", tgid);
 }
 
+/* Major faults on memory without a file are swap-ins, but where nothing was swapped in. */
+static int majors_take(struct state *s)
+{
+	if (!facts_known(&s->held.facts, "pswpin") || facts_delta(&s->held.facts, "pswpin"))
+		return 0;
+	for (size_t i = 0; i < s->majors.n; i++) {
+		const struct waiter *m = groups_value(&s->majors, i);
+		struct waiter *w = groups_get(&s->waiters, groups_key(&s->majors, i));
+
+		if (!w)
+			return -ENOMEM;
+		w->faults += m->faults;
+		w->ns += m->ns;
+		w->max_ns = MAX(w->max_ns, m->max_ns);
+		if (m->stack_ns > w->stack_ns)
+			w->stack = m->stack;
+	}
+	groups_clear(&s->majors);
+	return 0;
+}
+
+static bool is_slow(const struct waiter *w)
+{
+	return w->ns >= w->faults * SLOW_NS &&
+	       (w->faults >= MIN_FAULTS || w->ns >= w->faults * LONG_NS);
+}
+
 static int report(void *v, struct report *r)
 {
-	const struct state *s = v;
+	struct state *s = v;
+	int rc = majors_take(s);
 
-	for (size_t i = 0; i < s->waiters.n; i++) {
+	for (size_t i = 0; i < s->waiters.n && !rc; i++) {
 		const struct waiter *w = groups_value(&s->waiters, i);
 		u32 tgid = *(const u32 *)groups_key(&s->waiters, i);
 		int level = share_level(report_share(r, w->ns), 0.05, 0.5, 4);
 		const struct held_process *handler;
 
-		if (level < 0 || w->faults < MIN_FAULTS || w->ns < w->faults * SLOW_NS)
+		if (level < 0 || !is_slow(w))
 			continue;
 		handler = handler_find(s, tgid);
 		if (handler)
 			tell(r, w, tgid, handler, level);
 	}
-	return 0;
+	return rc;
 }
 
 static void reset(void *v)
@@ -141,6 +175,7 @@ static void reset(void *v)
 	struct state *s = v;
 
 	groups_clear(&s->waiters);
+	groups_clear(&s->majors);
 	held_rule_reset(&s->held);
 }
 
@@ -149,6 +184,7 @@ static void destroy(void *v)
 	struct state *s = v;
 
 	groups_free(&s->waiters);
+	groups_free(&s->majors);
 	held_rule_destroy(&s->held);
 }
 

@@ -215,6 +215,34 @@ static void test_userfault(void **unused)
 	end(&b);
 }
 
+/* The kernel counts those that it tried again as major: no swap-ins where nothing was swapped in. A
+ * few that take very long are enough. */
+static void test_userfault_major(void **unused)
+{
+	enum { READ, NONE, SWAPPED, UNKNOWN, KINDS };
+
+	(void)unused;
+	for (int k = 0; k < KINDS; k++) {
+		struct bench b;
+
+		begin(&b, &rule_userfault, 1);
+		handler(&b, 7);
+		if (k != UNKNOWN) {
+			value(&b, SYSTEM_VMSTAT, "pswpin", 5, NULL);
+			value(&b, SYSTEM_VMSTAT, "pswpin", k == SWAPPED ? 500 : 5, NULL);
+		}
+		PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .count = 8, .timed = 8,
+			.flags = FAULT_MAJOR | FAULT_ACCESS_KNOWN,
+			.map = k == READ ? MAPPING_FILE : MAPPING_ANON,
+			.total_ns = 8 * NSEC_PER_SEC, .max_ns = NSEC_PER_SEC);
+		if (k == NONE)
+			assert_int_equal(only(&b)->level, LEVEL_WARNING);
+		else
+			assert_int_equal(conclude(&b), 0);
+		end(&b);
+	}
+}
+
 /* Quick faults, those that read or allocate, and slow ones where nobody has a userfaultfd. */
 static void test_userfault_quiet(void **unused)
 {
@@ -607,6 +635,7 @@ int main(void)
 		cmocka_unit_test(test_shootdowns),
 		cmocka_unit_test(test_shootdowns_quiet),
 		cmocka_unit_test(test_userfault),
+		cmocka_unit_test(test_userfault_major),
 		cmocka_unit_test(test_userfault_quiet),
 		cmocka_unit_test(test_memory_high),
 		cmocka_unit_test(test_limit_by_what_is_out),
