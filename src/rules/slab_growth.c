@@ -365,6 +365,11 @@ static u64 packet_sockets(const struct held_process *p)
 	return p->packets;
 }
 
+static u64 ring_bytes(const struct held_process *p)
+{
+	return p->ring_bytes;
+}
+
 static u64 pipe_bytes(const struct held_process *p)
 {
 	return p->pipe_bytes;
@@ -404,6 +409,29 @@ static void tell_ledger(struct report *r, struct finding *x, const struct growth
 		finding_line(r, x->evidence, "it grew by %s meanwhile", fmt_bytes(a, (u64)more));
 }
 
+/* Rings of io_uring were measured; of packet sockets only their number is known. */
+static void unowned_who(
+	struct report *r, struct finding *x, const struct held_top *rings, const struct held_top *p)
+{
+	char a[UNIT_BUF];
+
+	x->tgid = rings ? rings->most->last.tgid : p->most ? p->most->last.tgid : 0;
+	x->title = report_text(r, "%s%s", x->title,
+		rings     ? report_text(r, ": %s of it are rings of io_uring of %s",
+				    fmt_bytes(a, rings->bytes), held_who(r, rings))
+		: p->most ? report_text(r,
+				    ": perhaps the rings of %s, which has %llu packet socket%s",
+				    held_who(r, p), p->bytes, plural(p->bytes))
+			  : "");
+	if (rings)
+		finding_line(r, x->try_,
+			"Have fewer of them, with fewer entries (io_uring_setup), and close those "
+			"not in use: `grep -H Mask: /proc/%u/fdinfo/*`",
+			x->tgid);
+	else if (p->most)
+		finding_line(r, x->try_, "See its sockets: `ss -0 -p | grep pid=%u,`", x->tgid);
+}
+
 /* The free lists of CPUs, which meminfo leaves out, have a row in the ledger. Pages without a row
  * that stay: rings of packet sockets, buffers of drivers. Not what pipes and tracing buffers have,
  * which another rule tells. */
@@ -411,12 +439,14 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 {
 	u64 pipes = held_most(&g->held, pipe_bytes).all;
 	struct held_top packets = held_most(&g->held, packet_sockets);
+	struct held_top rings = held_most(&g->held, ring_bytes);
 	u64 memory = r->stream->host.memory_bytes;
 	double all = g->ledger.h.size ? (double)where_rest(&g->ledger) - (double)pipes -
 						(double)traces_bytes(&g->held)
 				      : 0;
 	double usual = (double)(memory / 100 + (128ULL << 20));
 	struct finding *x;
+	bool known;
 	int level;
 	char a[UNIT_BUF];
 
@@ -429,29 +459,25 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 	x->held_bytes = (u64)all;
 	x->folds = 1;
 	x->losses = LOSS_KERNEL;
-	x->tgid = packets.most ? packets.most->last.tgid : 0;
-	x->title = report_text(r, "The kernel has %s that no counter explains, %s%s",
-		fmt_bytes(a, (u64)all), held_share(r, (u64)all),
-		packets.most ? report_text(r,
-				       ": perhaps the rings of %s, which has %llu packet "
-				       "socket%s",
-				       held_who(r, &packets), packets.bytes, plural(packets.bytes))
-			     : "");
-	x->confidence = "medium: it is the rest of the ledger that `memwhy where` prints: MemTotal "
-			"less all "
-			"rows that have a counter; whose it is is not known";
+	x->title = report_text(r, "The kernel has %s that no counter explains, %s",
+		fmt_bytes(a, (u64)all), held_share(r, (u64)all));
+	known = rings.most && (double)rings.bytes * 2 >= all;
+	unowned_who(r, x, known ? &rings : NULL, &packets);
+	x->confidence =
+		"medium: it is the rest of the ledger that `memwhy where` prints: MemTotal "
+		"less all rows that have a counter; whose it is follows from what processes "
+		"have open, as far as it is told";
 	tell_ledger(r, x, g, pipes);
 	x->why =
 		"Pages that the kernel took and that none of its counters includes belong to rings "
-		"of packet sockets (PACKET_RX_RING), to drivers of networks, graphics and "
-		"hypervisors, or to perf. They are of no process, and nothing reclaims them.";
-	if (packets.most)
-		finding_line(r, x->try_, "See its sockets: `ss -0 -p | grep pid=%u,`",
-			packets.most->last.tgid);
+		"of packet sockets (PACKET_RX_RING) and of io_uring, to drivers of networks, "
+		"graphics and hypervisors, or to perf. No process shows them, and nothing reclaims "
+		"them.";
 	finding_line(r, x->try_, "Compare with the rest of the machine's memory: `memwhy where`");
-	finding_line(r, x->try_,
-		"Rings of a capture tool: a smaller buffer (tcpdump -B, wireshark, suricata "
-		"ring-size). Rings of a network interface: `ethtool -g eth0`");
+	if (!known)
+		finding_line(r, x->try_,
+			"Rings of a capture tool: a smaller buffer (tcpdump -B, wireshark, "
+			"suricata ring-size). Rings of a network interface: `ethtool -g eth0`");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }

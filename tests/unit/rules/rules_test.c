@@ -1474,6 +1474,20 @@ static void test_kernel_held(void **unused)
 		f->evidence, "of 16.0 GiB (MemTotal) all rows that have a counter are 12.0 GiB"));
 	assert_non_null(strstr(f->title, "4.00 GiB that no counter explains"));
 	end(&b);
+	for (u64 share = 1; share <= 3; share += 2) { /* a quarter of it is not most of it */
+		begin(&b, &rule_slab_growth, 1);
+		ledger(&b, 1, 20 * MIB, 4096 * MIB);
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 7, .packets = 1);
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9,
+			.ring_bytes = share * 1024 * MIB);
+		f = only(&b);
+		assert_int_equal(f->tgid, share == 3 ? 9 : 7);
+		assert_int_equal(
+			!!strstr(f->title, "3.00 GiB of it are rings of io_uring of"), share == 3);
+		assert_int_equal(!!strstr(f->title, "perhaps the rings of"), share == 1);
+		assert_int_equal(says(f->try_, "/proc/9/fdinfo"), share == 3);
+		end(&b);
+	}
 	begin(&b, &rule_slab_growth, 1); /* what tracing has is told by itself */
 	ledger(&b, 1, 20 * MIB, 4096 * MIB);
 	PUT(&b, struct held_trace, REC_HELD_TRACE, .instance = 1, .bytes = 4000 * MIB);
