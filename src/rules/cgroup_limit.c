@@ -8,11 +8,12 @@
 
 #include "base/units.h"
 #include "probes/cache/cache.h"
+#include "probes/lookups/lookups.h"
 #include "probes/holders/holders.h"
 #include "probes/stalls/stalls.h"
 #include "rules/anon_growth.h"
 #include "rules/facts.h"
-#include "rules/held.h"
+#include "rules/kept.h"
 #include "rules/rules.h"
 
 /* Pages a second that are read back: from 1 MiB, 10 MiB a second on. */
@@ -37,7 +38,7 @@ struct out {
 struct state {
 	struct rule_sums sums; /* cgroup -> u64: time that its tasks waited in its reclaim */
 	struct groups members; /* tgid -> struct member */
-	struct groups keepers; /* tgid -> struct held_process: what the kernel keeps for it */
+	struct kept kept;
 	struct groups outs;    /* cgroup -> struct out */
 };
 
@@ -49,7 +50,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	(void)err;
 	rule_sums_init(&s->sums, sizeof(u64), sizeof(u64));
 	groups_init(&s->members, sizeof(u32), sizeof(struct member));
-	groups_init(&s->keepers, sizeof(u32), sizeof(struct held_process));
+	kept_init(&s->kept);
 	groups_init(&s->outs, sizeof(u64), sizeof(struct out));
 	return 0;
 }
@@ -78,16 +79,6 @@ static int member_feed(struct state *s, const struct process_memory *r)
 	return 0;
 }
 
-static int keeper_feed(struct state *s, const struct held_process *r)
-{
-	struct held_process *p = groups_get(&s->keepers, &r->tgid);
-
-	if (!p)
-		return -ENOMEM;
-	*p = *r;
-	return 0;
-}
-
 static int out_feed(struct state *s, const struct cache_agg *r)
 {
 	struct out *o = r->flags & CACHE_REFAULT ? groups_get(&s->outs, &r->cgroup) : NULL;
@@ -105,9 +96,9 @@ static int feed(void *v, const struct rec *r)
 
 	if (r->kind == REC_CACHE_AGG)
 		return out_feed(s, (const void *)r);
-	if (r->kind == REC_HELD_PROCESS)
-		return keeper_feed(s, (const void *)r);
-
+	if (r->kind == REC_HELD_PROCESS || r->kind == REC_LOOKUPS_AGG ||
+		r->kind == REC_LOOKUPS_SAMPLED)
+		return kept_feed(&s->kept, r);
 	if (r->kind == REC_STALLS_AGG)
 		return stall_feed(s, (const void *)r);
 	if (r->kind == REC_PROCESS_MEMORY)
@@ -286,80 +277,22 @@ static const char *filler_text(
 	return "what fills it is not known";
 }
 
-/* What the kernel keeps for a process, by kinds. */
-struct kept {
-	u64 bytes;
-	const char *what;
-	bool unread; /* goes when somebody reads it */
-};
-
-static struct kept kept_most(const struct held_process *p)
-{
-	const struct kept kinds[] = {
-		{p->page_table_bytes, "page tables", false},
-		{MAX(p->unread_bytes, p->unsent_bytes), "socket buffers", true},
-		{p->pipe_bytes, "pipes that are not read", true},
-		{p->bpf_bytes, "BPF maps", false},
-		{p->files * held_file_bytes(p), "open files", false},
-		{p->threads * HELD_THREAD_BYTES, "kernel stacks of threads", false},
-	};
-	struct kept most = {};
-
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (kinds[i].bytes > most.bytes)
-			most = kinds[i];
-	return most;
-}
-
-/* The process of the group for which the kernel keeps most; NULL: none that was looked at. */
-static const struct held_process *keeper_find(
-	const struct state *s, const struct report *r, u64 cgroup, struct kept *ret)
-{
-	const struct held_process *best = NULL;
-
-	*ret = (struct kept){};
-	for (size_t i = 0; i < s->keepers.n; i++) {
-		const struct held_process *p = groups_value(&s->keepers, i);
-		struct kept k = kept_most(p);
-
-		if (k.bytes <= ret->bytes || !report_cgroup_within(r, p->cgroup, cgroup))
-			continue;
-		best = p;
-		*ret = k;
-	}
-	return best;
-}
-
-/* "python3 worker.py (pid 7) has 70.0 MiB of it in socket buffers"; "": nobody has much of it. */
-static const char *keeper_text(
-	struct report *r, struct finding *f, const struct state *s, const struct cgroup_usage *cg)
-{
-	struct kept kept;
-	const struct held_process *p = keeper_find(s, r, cg->cgroup, &kept);
-	const char *name;
-	char a[UNIT_BUF];
-
-	if (!p || kept.bytes * 4 < cg->kernel_bytes)
-		return "";
-	name = stream_string(r->stream, p->name);
-	f->tgid = p->tgid;
-	if (kept.unread)
-		finding_line(r, f->try_,
-			"First have what waits there be read, or its ends closed (pid %u): a "
-			"higher limit fills as well.",
-			p->tgid);
-	return report_text(r, "%s (pid %u) has %s in %s", name ? name : report_program(r, p->tgid),
-		p->tgid, fmt_bytes(a, kept.bytes), kept.what);
-}
-
 static void tell_keeper(
 	struct report *r, struct finding *f, const struct state *s, const struct cgroup_usage *cg)
 {
 	const char *text;
+	bool unread = false;
 
 	if (!(cg->h.flags & CGROUP_HAS_PARTS) || cg->kernel_bytes * 4 < cg->usage_bytes)
 		return;
-	text = keeper_text(r, f, s, cg);
+	text = kept_text(r, &s->kept, cg, &f->tgid, &unread);
+	if (unread)
+		finding_line(r, f->try_,
+			"First have what waits there be read, or its ends closed (pid %u): a "
+			"higher limit fills as well.",
+			f->tgid);
+	if (!text[0])
+		text = kept_names_text(r, &s->kept, &s->sums.facts, cg);
 	if (!text[0])
 		return;
 	finding_line(r, f->evidence, "memory of the kernel: %s", text);
@@ -451,14 +384,40 @@ static u64 raised(const struct cgroup_usage *cg, const struct pain *p)
 	return (cg->limit_bytes + MIN(more, cg->limit_bytes) + 4095) & ~4095ULL;
 }
 
-static void tell_cure(struct report *r, struct finding *f, const struct cgroup_usage *cg,
-	const struct pain *p, const char *dir)
+static bool fills_with_names(struct report *r, const struct state *s, const struct cgroup_usage *cg)
+{
+	u32 tgid;
+	bool unread;
+
+	return cgroup_filler(cg) == BY_KERNEL && !kept_text(r, &s->kept, cg, &tgid, &unread)[0] &&
+	       kept_names_text(r, &s->kept, &s->sums.facts, cg)[0];
+}
+
+/* Names that never come again fill any limit. */
+static void tell_names_cure(struct report *r, struct finding *f)
+{
+	finding_line(r, f->try_,
+		"A higher limit fills the same way. Have its tasks look for names that may exist: "
+		"one "
+		"readdir, or a list of what is there, in place of probing. Which names:");
+	finding_line(r, f->try_, "`memwhy syscalls --each --stacks=user --for 2s | grep ENOENT`");
+	finding_line(r, f->try_,
+		"Until then what is unused can be given back (it costs lookups that hit, too): "
+		"`echo "
+		"2 > /proc/sys/vm/drop_caches`");
+	finding_line(r, f->undo, "Nothing to undo.");
+}
+
+static void tell_cure(struct report *r, struct finding *f, const struct state *s,
+	const struct cgroup_usage *cg, const struct pain *p, const char *dir)
 {
 	if (f->level == LEVEL_NOTE) {
 		finding_line(r, f->try_,
 			"Nothing has to be done. A stream that is read once can leave the page "
 			"cache alone: posix_fadvise(POSIX_FADV_DONTNEED) behind it, or O_DIRECT.");
 		finding_line(r, f->undo, "Nothing to undo.");
+	} else if (fills_with_names(r, s, cg)) {
+		tell_names_cure(r, f);
 	} else {
 		if (is_stream(cg, p))
 			finding_line(r, f->try_,
@@ -526,7 +485,7 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 		tell_members(r, f, s, cg->cgroup);
 	tell_keeper(r, f, s, cg);
 	f->why = why_of(cg, p, level);
-	tell_cure(r, f, cg, p, dir);
+	tell_cure(r, f, s, cg, p, dir);
 }
 
 /* The kernel calls the groups below one that hangs under_oom, too. */
@@ -658,7 +617,7 @@ static void reset(void *v)
 
 	rule_sums_reset(&s->sums);
 	groups_clear(&s->members);
-	groups_clear(&s->keepers);
+	kept_reset(&s->kept);
 	groups_clear(&s->outs);
 }
 
@@ -668,7 +627,7 @@ static void destroy(void *v)
 
 	rule_sums_destroy(&s->sums);
 	groups_free(&s->members);
-	groups_free(&s->keepers);
+	kept_free(&s->kept);
 	groups_free(&s->outs);
 }
 

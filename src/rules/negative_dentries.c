@@ -19,6 +19,7 @@ struct seeker {
 	u64 count, removed;
 	u32 stack, cut;
 	u64 stack_count, cgroup;
+	char comm[COMM_LEN];
 	char directory[AGG_NAME_LEN];
 };
 
@@ -50,6 +51,7 @@ static int lookups_feed(struct state *s, const struct lookups_agg *r)
 	k->count += r->count;
 	k->removed += r->removed;
 	k->cgroup = r->cgroup;
+	memcpy(k->comm, r->comm, sizeof(k->comm) - 1);
 	if (r->stack && r->count > k->stack_count) {
 		k->stack = r->stack;
 		k->stack_count = r->count;
@@ -89,11 +91,31 @@ static u64 dentry_bytes(const struct facts *f)
 	return DENTRY_BYTES;
 }
 
-static const struct seeker *most_find(const struct state *s, u32 *ret_tgid, u64 *ret_all)
+/* What processes of its name did together: short ones come and go. */
+static u64 program_count(const struct state *s, const struct seeker *one, u32 *ret_processes)
+{
+	u64 count = 0;
+
+	*ret_processes = 0;
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct seeker *k = groups_value(&s->sums.by, i);
+
+		if (strcmp(k->comm, one->comm) != 0)
+			continue;
+		count += k->count;
+		(*ret_processes)++;
+	}
+	return count;
+}
+
+/* The one that does most, where it or its program does much of all. */
+static const struct seeker *most_find(
+	const struct state *s, u32 *ret_tgid, u64 *ret_all, u32 *ret_processes)
 {
 	const struct seeker *most = NULL;
 
 	*ret_all = 0;
+	*ret_processes = 1;
 	for (size_t i = 0; i < s->sums.by.n; i++) {
 		const struct seeker *k = groups_value(&s->sums.by, i);
 
@@ -103,7 +125,11 @@ static const struct seeker *most_find(const struct state *s, u32 *ret_tgid, u64 
 		most = k;
 		*ret_tgid = *(const u32 *)groups_key(&s->sums.by, i);
 	}
-	return most && (double)most->count >= MOST_SHARE * (double)*ret_all ? most : NULL;
+	if (!most || (double)most->count >= MOST_SHARE * (double)*ret_all)
+		return most;
+	return (double)program_count(s, most, ret_processes) >= MOST_SHARE * (double)*ret_all
+		       ? most
+		       : NULL;
 }
 
 static void seeker_tell(struct report *r, struct finding *x, const struct state *s,
@@ -142,24 +168,31 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 	u64 grown = facts_delta(&s->sums.facts, "dentry/negative"), all;
 	struct held_growth g = growth_of(s, r);
 	const struct seeker *k;
-	u32 tgid = 0;
+	u32 tgid = 0, processes;
+	const char *who;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	if (!x)
 		return;
-	k = most_find(s, &tgid, &all);
+	k = most_find(s, &tgid, &all, &processes);
+	who = !k              ? NULL
+	      : processes > 1 ? report_text(r, "%u processes of %.15s (pid %u does most)",
+					processes, k->comm, tgid)
+			      : report_process(r, tgid);
 	x->held_bytes = bytes;
-	x->title = k ? report_text(r,
-			       k->removed * 2 > k->count
-				       ? "%s makes and removes files of ever new names: the kernel "
-					 "keeps %s negative dentries, %s"
-				       : "%s looks up names that do not exist: the kernel keeps %s "
-					 "negative dentries, %s",
-			       report_process(r, tgid), fmt_count(a, negative), fmt_bytes(b, bytes))
-		     : report_text(r,
-			       "Names that were looked up and do not exist: the kernel keeps %s "
-			       "negative dentries, %s",
-			       fmt_count(a, negative), fmt_bytes(b, bytes));
+	if (k)
+		x->title = report_text(r, "%s %s: the kernel keeps %s negative dentries, %s", who,
+			k->removed * 2 > k->count
+				? processes > 1 ? "make and remove files of ever new names"
+						: "makes and removes files of ever new names"
+			: processes > 1 ? "look up names that do not exist"
+					: "looks up names that do not exist",
+			fmt_count(a, negative), fmt_bytes(b, bytes));
+	else
+		x->title = report_text(r,
+			"Names that were looked up and do not exist: the kernel keeps %s negative "
+			"dentries, %s",
+			fmt_count(a, negative), fmt_bytes(b, bytes));
 	x->confidence =
 		k ? "high for the number; who is sampled, and others may have made the older "
 		    "ones"

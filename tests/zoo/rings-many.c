@@ -1,4 +1,5 @@
-/* A server that makes a large io_uring for each connection, and keeps those of connections that have ended.
+/* A server that makes a large io_uring for each connection, and keeps those of connections that
+ * have ended.
  * @state sick
  * @group 2
  * @who rings-many

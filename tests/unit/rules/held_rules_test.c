@@ -587,6 +587,15 @@ static void test_negative_dentries(void **unused)
 	assert_true(says(f->evidence, "1800 lookups a second that find nothing, 90 % of all"));
 	assert_true(says(f->evidence, "looked for in /var/cache/app"));
 	end(&b);
+	/* None does much, but short workers of one program together do. */
+	dentries(&b, 1000000, 1200000);
+	for (u32 i = 0; i < 20; i++)
+		PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 100 + i, .count = 90 + i,
+			.comm = "worker");
+	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 8, .count = 50, .comm = "other");
+	assert_non_null(strstr(only(&b)->title,
+		"20 processes of worker (pid 119 does most) look up names that do not exist: the"));
+	end(&b);
 	/* Many, but nobody who makes more of them; and never more than a risk. */
 	dentries(&b, 20000000, 20000000);
 	f = only(&b);

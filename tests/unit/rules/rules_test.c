@@ -11,6 +11,7 @@
 #include "probes/faults/faults.h"
 #include "probes/frag/frag.h"
 #include "probes/holders/holders.h"
+#include "probes/lookups/lookups.h"
 #include "probes/oom/oom.h"
 #include "probes/processes/processes.h"
 #include "probes/thp/thp.h"
@@ -680,6 +681,47 @@ static void test_cgroup_limit(void **unused)
 		.file_bytes = 90 * MIB, .anon_bytes = 9 * MIB);
 	assert_int_equal(only(&b)->level, LEVEL_NOTE);
 	end(&b);
+}
+
+/* For whom the kernel keeps what fills a group: a program whose processes have it together; names
+ * that do not exist, which fill any limit. Too few of either tell nothing. */
+static void test_cgroup_kept(void **unused)
+{
+	enum { PROGRAM, NAMES, FEW_NAMES, OTHERS, KINDS };
+
+	(void)unused;
+	for (int k = 0; k < KINDS; k++) {
+		bool names = k == NAMES || k == FEW_NAMES;
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_cgroup_limit, 1);
+		string(&b, 1, "relay");
+		named(&b, 4, "/app");
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 4, .version = 2,
+			.usage_bytes = 99 * MIB, .limit_bytes = 100 * MIB,
+			.h.flags = CGROUP_HAS_PARTS, .kernel_bytes = 90 * MIB,
+			.anon_bytes = 5 * MIB, .limit_hit_total = 30, .first_limit_hit_total = 2);
+		for (u32 i = 0; i < 5 && !names; i++)
+			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 10 + i, .name = 1,
+				.cgroup = k == OTHERS ? 5 : 4, .pipe_bytes = (12 + i) * MIB);
+		value(&b, SYSTEM_SETTING, "dentry/negative", names ? 400000 : 0, NULL);
+		PUT(&b, struct lookups_sampled, REC_LOOKUPS_SAMPLED, .on_ns = NSEC_PER_SEC / 2);
+		PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 7, .cgroup = 4,
+			.count = k == NAMES ? 2000 : 500);
+		f = only(&b);
+		assert_int_equal(
+			!!strstr(f->title, ": relay (5 processes, pid 14 has most) has 70.0 MiB in "
+					   "pipes that are not read"),
+			k == PROGRAM);
+		assert_int_equal(f->tgid == 14, k == PROGRAM);
+		assert_int_equal(
+			!!strstr(f->title, ": its tasks look up 4000 names a second that do not"),
+			k == NAMES);
+		assert_int_equal(says(f->try_, "Raise the limit"), k != NAMES);
+		assert_non_null(f->undo[0]);
+		end(&b);
+	}
 }
 
 /* Cache that nobody reads again costs nothing, unless its writer waits for room most of the time.
@@ -1596,6 +1638,7 @@ int main(void)
 		cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_pressure_of_group),
 		cmocka_unit_test(test_cgroup_limit),
+		cmocka_unit_test(test_cgroup_kept),
 		cmocka_unit_test(test_cgroup_stream),
 		cmocka_unit_test(test_cgroup_limit_reset),
 		cmocka_unit_test(test_cgroup_cache_left),
