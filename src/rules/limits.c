@@ -141,11 +141,13 @@ static const char *call_name(const struct failure *f)
 	return f->call < MAPS_CALL_N && names[f->call] ? names[f->call] : "a call";
 }
 
-/* What it makes, and the sysctl that bounds their number (a part of kernel.sem). */
+/* What it makes, the sysctl that bounds their number (kernel.sem: also how many semaphores all of
+ * them have), and what else the kernel refuses for in the same way. */
 static const char *const *ipc_of(const struct failure *f)
 {
-	static const char *const kinds[][2] = {{"segments", "kernel.shmmni"},
-		{"sets of semaphores", "kernel.sem"}, {"message queues", "kernel.msgmni"}};
+	static const char *const kinds[][3] = {
+		{"segments", "kernel.shmmni", ", or as much memory in them as kernel.shmall"},
+		{"sets of semaphores", "kernel.sem", ""}, {"message queues", "kernel.msgmni", ""}};
 
 	return kinds[f->number == 64 ? 1 : f->number == 68 ? 2 : 0];
 }
@@ -170,10 +172,8 @@ static const char *other_reason(struct report *r, const struct failure *f, u8 wh
 	case MAPS_WHY_EPOLL:
 		return "its user has as many epoll items as fs.epoll.max_user_watches allows";
 	case MAPS_WHY_IPC:
-		return report_text(r,
-			"there are as many System V %s as %s allows, or as much of them as the "
-			"kernel's other limits allow",
-			ipc_of(f)[0], ipc_of(f)[1]);
+		return report_text(r, "there are as many System V %s as %s%s allows", ipc_of(f)[0],
+			ipc_of(f)[1], ipc_of(f)[2]);
 	case MAPS_WHY_SIGNALS:
 		return report_text(r,
 			"RLIMIT_SIGPENDING is reached, which POSIX timers count for: %llu",
@@ -460,6 +460,21 @@ static void sysctl_change(struct report *r, struct finding *x, const char *name)
 	finding_line(r, x->try_, "Or find out who keeps what it no longer needs.");
 }
 
+/* The limits are those of its namespace: a container has its own. */
+static void ipc_change(struct report *r, struct finding *x, const struct failure *f)
+{
+	bool segments = !strcmp(ipc_of(f)[1], "kernel.shmmni");
+
+	finding_line(r, x->try_, "See what there is, and which limit it has met:");
+	finding_line(r, x->try_, "`nsenter -t %u -i ipcs -u`", f->tgid);
+	finding_line(r, x->try_, "`nsenter -t %u -i sysctl %s`", f->tgid, ipc_of(f)[1]);
+	if (segments)
+		finding_line(r, x->try_, "`nsenter -t %u -i sysctl kernel.shmall`", f->tgid);
+	finding_line(r, x->try_,
+		"Remove what nobody needs any more (ipcs, ipcrm), or raise that limit%s.",
+		segments ? " (kernel.shmall is in pages)" : "");
+}
+
 /* True where it was one of these. */
 static bool advise_other(struct report *r, struct finding *x, u8 why, const struct failure *f)
 {
@@ -486,8 +501,7 @@ static bool advise_other(struct report *r, struct finding *x, u8 why, const stru
 		sysctl_change(r, x, "fs.epoll.max_user_watches");
 		return true;
 	case MAPS_WHY_IPC:
-		sysctl_change(r, x, ipc_of(f)[1]);
-		finding_line(r, x->try_, "`ipcs -u`");
+		ipc_change(r, x, f);
 		return true;
 	case MAPS_WHY_NPROC:
 		tasks_of_user_change(r, x, f);

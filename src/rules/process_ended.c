@@ -166,12 +166,11 @@ static void stack_tell(struct report *r, struct finding *x, const struct crash *
 	x->why = "A stack grows up to a limit, whatever memory is free: calls that nest too deep, "
 		 "or large arrays on it, end the process.";
 	finding_line(r, x->try_,
-		"See where it was: `coredumpctl gdb`, or gdb with its core: `bt -20` shows the "
-		"calls that nest.");
+		"See which calls nest, in gdb with its core (bt -20 there): `coredumpctl gdb`");
 	if (main)
 		finding_line(r, x->try_,
-			"If it needs that much, where it is started: `ulimit -s %llu`, or "
-			"LimitSTACK= of its unit.",
+			"If it needs that much, where it is started (or LimitSTACK= of its unit): "
+			"`ulimit -s %llu`",
 			c->limit_bytes * 2 >> 10);
 	else
 		finding_line(r, x->try_,

@@ -1140,6 +1140,20 @@ static void test_other_limits(void **unused)
 	const struct finding *f;
 
 	(void)unused;
+	for (u32 number = 29; number <= 68; number += 39) { /* shmget, msgget */
+		begin(&b, &rule_limits, 1);
+		PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = 7, .call = MAPS_OTHER,
+			.detail = number, .why = MAPS_WHY_IPC, .error = 28, .count = 5,
+			.comm = "victim");
+		f = only(&b);
+		assert_int_equal(!!strstr(f->title,
+					 "System V segments as kernel.shmmni, or as much memory in "
+					 "them as kernel.shmall allows"),
+			number == 29);
+		assert_true(says(f->try_, "`nsenter -t 7 -i ipcs -u`"));
+		assert_int_equal(says(f->try_, "sysctl kernel.shmall`"), number == 29);
+		end(&b);
+	}
 	begin(&b, &rule_limits, 1);
 	string(&b, 1, "/run/sessions");
 	PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = 7, .call = MAPS_OTHER, .detail = 257,
