@@ -310,8 +310,7 @@ static void bloat_test(struct report *r, const struct thp_test *t, struct thp_sy
 	s->title = report_text(r,
 		n && in_advance == n
 			? "Huge pages of %s are all zero: about %s is set aside in advance, and "
-			  "not "
-			  "used so far"
+			  "not used so far"
 			: "Huge pages are mostly untouched in %s: about %s of memory wasted",
 		n == 1 ? who : report_text(r, "%llu processes", n), fmt_bytes(text, waste));
 	s->confidence = "medium: estimated from a sample; memory that is zero may be in use";

@@ -398,13 +398,11 @@ static void tell_names_cure(struct report *r, struct finding *f)
 {
 	finding_line(r, f->try_,
 		"A higher limit fills the same way. Have its tasks look for names that may exist: "
-		"one "
-		"readdir, or a list of what is there, in place of probing. Which names:");
+		"one readdir, or a list of what is there, in place of probing. Which names:");
 	finding_line(r, f->try_, "`memwhy syscalls --each --stacks=user --for 2s | grep ENOENT`");
 	finding_line(r, f->try_,
 		"Until then what is unused can be given back (it costs lookups that hit, too): "
-		"`echo "
-		"2 > /proc/sys/vm/drop_caches`");
+		"`echo 2 > /proc/sys/vm/drop_caches`");
 	finding_line(r, f->undo, "Nothing to undo.");
 }
 

@@ -104,8 +104,7 @@ static void tell(struct report *r, u32 tgid, const struct forker *f, int level)
 		 "where the child runs another program at once, and its end takes as long again.";
 	finding_line(r, x->try_,
 		"Start programs by posix_spawn() or vfork(), which copy nothing; most runtimes "
-		"have "
-		"a way to (in Python: subprocess with close_fds=False and no preexec_fn).");
+		"have a way to (in Python: subprocess with close_fds=False and no preexec_fn).");
 	finding_line(r, x->try_,
 		"Or have a small process, forked before memory is filled, start them on request.");
 	finding_line(r, x->undo, "Nothing to undo.");

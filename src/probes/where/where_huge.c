@@ -21,8 +21,7 @@ static const char *confidence(const struct where_ledger *l)
 	if (l->parts[WHERE_P_HUGE_GUESS])
 		return "low: this kernel does not tell which pages are huge (6.7 does), so that "
 		       "ranges of 2 MiB which are there in full were looked at; pages that it "
-		       "wrote "
-		       "zeros to look as if it never wrote to them";
+		       "wrote zeros to look as if it never wrote to them";
 	return "medium: pages that it wrote zeros to look as if it never wrote to them; a random "
 	       "sample where it has many huge pages";
 }

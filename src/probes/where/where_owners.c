@@ -168,8 +168,7 @@ static int mounts_send(struct capture *c, struct where *w)
 	if (!rc && unlimited && c->ending)
 		rc = capture_note(c, NOTE_NOT_CHECKED,
 			"how much memory the files in %.80s take: a tmpfs without a size limit "
-			"does "
-			"not report it, so they are in shared_memory",
+			"does not report it, so they are in shared_memory",
 			unlimited);
 	return rc;
 }
