@@ -2,6 +2,7 @@
 #include "probes/processes/processes_paths.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,14 +22,30 @@
 #define DONE_MOST 256
 #define PAUSE_PART 50 /* the readers' work is to take 1/50 of one CPU */
 
+/* Process 1 stands for those of others. */
+static int survey(const struct processes_paths *p, struct capture *c)
+{
+	static const char data[] = "code paths without frame pointers";
+	int fd = sample_opener_open(p->opener, 1, 1);
+
+	if (fd < 0)
+		return capture_refused(c, data, strerror(-fd), fd,
+			"CAP_SYS_ADMIN, or kernel.perf_event_paranoid of at most 2");
+	close(fd);
+	return capture_method(c, data, "copies of stacks by perf_event_open", NULL);
+}
+
 int processes_paths_open(struct processes_paths *p, struct capture *c)
 {
-	int rc = 0;
+	int rc;
 
 	groups_init(&p->done, sizeof(struct path_of), sizeof(u8));
-	if (stack_samples_wanted(&c->opt))
-		rc = sample_opener_begin(&p->opener);
-	return !rc && p->opener ? capture_self_add(c, (u32)sample_opener_pid(p->opener)) : rc;
+	if (!stack_samples_wanted(&c->opt))
+		return 0;
+	rc = sample_opener_begin(&p->opener);
+	if (!rc && p->opener)
+		rc = capture_self_add(c, (u32)sample_opener_pid(p->opener));
+	return rc ? rc : survey(p, c);
 }
 
 void processes_paths_free(struct processes_paths *p)
