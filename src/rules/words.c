@@ -114,6 +114,10 @@ void cgroup_tell_limit(struct report *r, struct finding *f, const struct cgroup_
 	if (both)
 		finding_line(r, f->undo, "`echo %llu > %s/memory.memsw.limit_in_bytes`",
 			cg->swap_limit_bytes, dir);
+	if (cg->version == 1) /* version 2 reclaims, and then kills */
+		finding_line(r, f->undo,
+			"The kernel refuses that (EBUSY) while more is in use that it cannot "
+			"reclaim: shrink or stop what runs inside first.");
 }
 
 void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_usage *cg,
