@@ -122,8 +122,12 @@ advice() { # RULE PROGRAM NAME PATTERN
 	zoo_start tests/zoo/dead-idle.py
 	look dead-groups "of page cache"
 	told
-	carry_out try 'memory.force_empty$'
-	look dead-groups "zoo-idle-$zoo_pid"
+	# It names the place where most were: other tests leave dead groups too.
+	for _ in 1 2 3; do
+		carry_out try 'memory.force_empty$'
+		look dead-groups "zoo-idle-$zoo_pid"
+		[ "$(jq length "$found")" -gt 0 ] || break
+	done
 	quiet
 }
 
