@@ -43,7 +43,8 @@ void burst_open(
  */
 static u64 burst_every(const struct burst *b)
 {
-	bool rarer = b->c->opt.sample_ns && b->spec->length_ns < b->spec->every_ns / 2;
+	const struct capture_options *o = &b->c->opt;
+	bool rarer = (o->watch_ns || o->sample_ns) && b->spec->length_ns < b->spec->every_ns / 2;
 
 	return b->spec->every_ns * (rarer ? 4 : 1);
 }
