@@ -87,3 +87,21 @@ int cfi_walk(const struct cfi_code *code, const struct cfi_thread *thread, struc
 	*ret = walk;
 	return MIN(stop, 0);
 }
+
+int cfi_walk_copy(const struct cfi_code *code, const u64 registers[16], u64 ip, const u8 *bytes,
+	size_t n, struct cfi_frame *frames, size_t max, struct cfi_walk *ret)
+{
+	struct cfi_stack stack = {.start = registers[CFI_REG_SP], .bytes = bytes, .n = n};
+	const struct cfi_thread thread = {
+		.regs = {.ip = ip,
+			.sp = registers[CFI_REG_SP],
+			.bp = registers[CFI_REG_BP],
+			.bx = registers[CFI_REG_BX],
+			.exact = 1},
+		.registers = registers,
+		.read = cfi_stack_read,
+		.ctx = &stack,
+	};
+
+	return cfi_walk(code, &thread, frames, max, ret);
+}

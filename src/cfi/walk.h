@@ -58,5 +58,9 @@ struct cfi_stack {
 
 /* A cfi_read_fn; ctx: struct cfi_stack. */
 int cfi_stack_read(void *ctx, u64 address, u64 *ret);
+/* cfi_walk() of a thread of which these were copied: registers by their numbers in DWARF, and n
+ * bytes of its stack from where it pointed. */
+int cfi_walk_copy(const struct cfi_code *code, const u64 registers[16], u64 ip, const u8 *bytes,
+	size_t n, struct cfi_frame *frames, size_t max, struct cfi_walk *ret);
 
 #endif

@@ -202,21 +202,13 @@ static u32 stack_walk(struct stack_samples *s, const struct sample *e, size_t so
 {
 	struct cfi_frame frames[STACK_SAMPLES_DEPTH];
 	u64 registers[16], ips[STACK_SAMPLES_DEPTH];
-	struct cfi_stack stack = {.bytes = e->stack, .n = sound};
 	const struct cfi_code code = {code_find, s};
-	struct cfi_thread thread = {.registers = registers, .read = cfi_stack_read, .ctx = &stack};
 	struct cfi_walk walk;
 
 	registers_of(e, registers);
-	stack.start = registers[CFI_REG_SP];
-	thread.regs = (struct cfi_regs){
-		.ip = e->registers[IP],
-		.sp = registers[CFI_REG_SP],
-		.bp = registers[CFI_REG_BP],
-		.bx = registers[CFI_REG_BX],
-		.exact = 1,
-	};
-	if (cfi_walk(&code, &thread, frames, ARRAY_SIZE(frames), &walk) || walk.n < 2)
+	if (cfi_walk_copy(&code, registers, e->registers[IP], e->stack, sound, frames,
+		    ARRAY_SIZE(frames), &walk) ||
+		walk.n < 2)
 		return 0;
 	for (size_t i = 0; i < walk.n; i++)
 		ips[i] = frames[i].ip;
@@ -236,7 +228,7 @@ static int sample_take(void *arg, const struct perf_event_header *head)
 		return 0;
 	memcpy(&sound, e->stack + e->size, sizeof(sound));
 	sample = (struct stack_sample){e->address, stack_walk(s, e, MIN(sound, e->size))};
-	return sample.stack ? vec_push(&s->list, sample) : 0;
+	return vec_push(&s->list, sample);
 }
 
 int stack_samples_take(struct stack_samples *s, size_t most)

@@ -23,7 +23,7 @@ static inline bool stack_samples_wanted(const struct capture_options *o)
 
 struct stack_sample {
 	u64 address; /* that was touched */
-	u32 stack;   /* see names_stack() */
+	u32 stack;   /* see names_stack(); 0: no caller was found */
 };
 
 struct sample_opener; /* capture/unwind/sample_opener.h */
@@ -35,7 +35,6 @@ int stack_samples_open(struct capture *c, struct sample_opener *opener, u32 tgid
 	struct stack_samples **ret);
 /* Walks what came since; nothing more is taken after `most` samples. */
 int stack_samples_take(struct stack_samples *s, size_t most);
-/* Those that could be walked to a caller. */
 const struct stack_sample *stack_samples_get(const struct stack_samples *s, size_t *ret_n);
 void stack_samples_close(struct stack_samples *s);
 

@@ -113,22 +113,12 @@ static void registers_of(const struct unwind_copy *copy, u64 registers[16])
 static int copy_walk(const struct late_code *code, const struct unwind_copy *copy,
 	struct cfi_frame *frames, struct cfi_walk *ret)
 {
-	struct cfi_stack stack = {
-		.start = copy->regs[UNWIND_REGS_SP], .bytes = copy->bytes, .n = copy->n};
 	const struct cfi_code how = {.find = code_find, .ctx = (void *)code};
-	struct cfi_thread thread = {.read = cfi_stack_read, .ctx = &stack};
 	u64 registers[16];
 
 	registers_of(copy, registers);
-	thread.registers = registers;
-	thread.regs = (struct cfi_regs){
-		.ip = copy->regs[UNWIND_REGS_IP],
-		.sp = registers[CFI_REG_SP],
-		.bp = registers[CFI_REG_BP],
-		.bx = registers[CFI_REG_BX],
-		.exact = 1,
-	};
-	return cfi_walk(&how, &thread, frames, STACK_DEPTH_MAX, ret);
+	return cfi_walk_copy(&how, registers, copy->regs[UNWIND_REGS_IP], copy->bytes, copy->n,
+		frames, STACK_DEPTH_MAX, ret);
 }
 
 /* As unwind_place() has it in bpf/unwind.bpf.h. The offset is that of the call, the frame behind

@@ -26,7 +26,7 @@
 static int survey(const struct processes_paths *p, struct capture *c)
 {
 	static const char data[] = "code paths without frame pointers";
-	int fd = sample_opener_open(p->opener, 1, 1);
+	int fd = sample_opener_open(p->opener, 1, 1ULL << 30);
 
 	if (fd < 0)
 		return capture_refused(c, data, strerror(-fd), fd,
@@ -184,11 +184,13 @@ static int paths_sum(const struct processes_paths *p, struct capture *c, const s
 
 		if (!is_asked_for(p, maps, list[i].address))
 			continue;
+		of++;
+		if (!list[i].stack)
+			continue;
 		count = groups_get(by, &list[i].stack);
 		if (!count)
 			return -ENOMEM;
 		(*count)++;
-		of++;
 	}
 	return paths_send(p, c, by, of);
 }
