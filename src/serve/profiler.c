@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "base/again.h"
+#include "base/child.h"
 #include "base/fd_pass.h"
 #include "base/file.h"
 #include "base/units.h"
@@ -182,6 +183,7 @@ static void profiler_serve(int socket)
 	sigaction(SIGCHLD, &child, NULL);
 	signals_but_term(&blocked);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	prctl(PR_SET_NAME, "memwhy-profiles");
 	for (;;) {
 		ask_await(socket, &running);
 		if (fd_receive(socket, &a, sizeof(a), &asker))
@@ -193,26 +195,7 @@ static void profiler_serve(int socket)
 
 int profiler_begin(struct profiler *ret)
 {
-	int ends[2];
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		return -errno;
-	pid = fork();
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		prctl(PR_SET_NAME, "memwhy-profiles");
-		close(ends[0]);
-		profiler_serve(ends[1]);
-		_exit(0);
-	}
-	close(ends[1]);
-	if (pid < 0) {
-		close(ends[0]);
-		return -errno;
-	}
-	*ret = (struct profiler){.pid = pid, .socket = ends[0]};
-	return 0;
+	return child_begin(SOCK_SEQPACKET, SIGTERM, profiler_serve, &ret->pid, &ret->socket);
 }
 
 bool profiler_is_gone(const struct profiler *p)

@@ -5,11 +5,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd_pass.h"
 #include "capture/reader/reader_talk.h"
@@ -17,28 +17,6 @@
 
 #define SECTION_MAX (64ULL << 20) /* as cfi/elf_table.c */
 #define RULES_MAX 65536
-
-static int one_start(struct one *o)
-{
-	pid_t parent = getpid();
-	int ends[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
-		return -errno;
-	o->pid = fork();
-	if (!o->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(0);
-		reader_work(ends[1]);
-	}
-	close(ends[1]);
-	o->socket = ends[0];
-	if (o->pid > 0)
-		return 0;
-	o->pid = 0;
-	return -errno;
-}
 
 static struct reader *reader_new(void)
 {
@@ -57,7 +35,8 @@ int reader_open(struct reader **ret)
 	int rc = r ? 0 : -ENOMEM;
 
 	for (u32 i = 0; i < READERS && !rc; i++)
-		rc = one_start(&r->all[i]);
+		rc = child_begin(
+			SOCK_STREAM, SIGKILL, reader_work, &r->all[i].pid, &r->all[i].socket);
 	if (rc) {
 		reader_close(r);
 		return rc;

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/fd_pass.h"
 #include "cage/cage.h"
 #include "sys/root.h"
@@ -76,7 +77,7 @@ static void shut_in(int socket)
 		_exit(1);
 }
 
-_Noreturn static void work(int socket)
+static void work(int socket)
 {
 	struct ask ask;
 	int none;
@@ -93,7 +94,6 @@ _Noreturn static void work(int socket)
 		if (fd >= 0)
 			close(fd);
 	}
-	_exit(0);
 }
 
 static bool is_needed(void)
@@ -107,32 +107,14 @@ static bool is_needed(void)
 int sample_opener_begin(struct sample_opener **ret)
 {
 	struct sample_opener *o;
-	pid_t parent = getpid();
-	int ends[2], rc;
+	int rc;
 
 	*ret = NULL;
 	if (!is_needed())
 		return 0;
 	o = calloc(1, sizeof(*o));
-	if (!o)
-		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-		rc = -errno;
-		free(o);
-		return rc;
-	}
-	o->pid = fork();
-	if (!o->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(0);
-		work(ends[1]);
-	}
-	rc = o->pid < 0 ? -errno : 0;
-	close(ends[1]);
-	o->socket = ends[0];
+	rc = o ? child_begin(SOCK_SEQPACKET, SIGKILL, work, &o->pid, &o->socket) : -ENOMEM;
 	if (rc) {
-		close(o->socket);
 		free(o);
 		return rc;
 	}

@@ -16,8 +16,8 @@
 #define TELL_FROM 100 /* fewer go by themselves, mostly */
 #define ROOT_INODE 1  /* of the whole hierarchy: elsewhere only a part of it is mounted */
 #define LEVELS 8
-#define CHILDREN 4096 /* of one group that are looked at */
-#define MOST_PART 0.8 /* of its parent's: look on there */
+#define CHILDREN 4096   /* of one group that are looked at */
+#define MOST_PART 0.8   /* of its parent's: look on there */
 #define STATS_MOST 1024 /* groups whose memory.stat is read */
 
 /* Where the tree begins. */
@@ -98,20 +98,26 @@ struct charged {
 	s64 file, shmem, anon;
 };
 
-/* below: with the groups below it, which version 1 tells apart. */
-static bool charged_read(struct keyvals *kv, const struct cgroups_tree *t, const char *path,
-	bool below, struct charged *ret)
+static bool memory_read(struct keyvals *kv, const struct cgroups_tree *t, const char *path)
+{
+	char file[PATH_MAX];
+
+	return snprintf(file, sizeof(file), "%s%s/memory.stat", t->hierarchy.mount, path) <
+		       (int)sizeof(file) &&
+	       !keyvals_read(file, kv);
+}
+
+/* Of its memory.stat. below: with the groups below it, which version 1 tells apart. */
+static bool charged_of(
+	const struct keyvals *kv, const struct cgroups_tree *t, bool below, struct charged *ret)
 {
 	static const char *const names[][4] = {{"cache", "shmem", "rss", "swap"},
 		{"total_cache", "total_shmem", "total_rss", "total_swap"},
 		{"file", "shmem", "anon", "-"}};
 	const char *const *n = names[t->hierarchy.version == 2 ? 2 : below];
-	char file[PATH_MAX];
 	u64 cache;
 
-	if (snprintf(file, sizeof(file), "%s%s/memory.stat", t->hierarchy.mount, path) >=
-			(int)sizeof(file) ||
-		keyvals_read(file, kv) || !keyvals_get(kv, n[0], &cache))
+	if (!keyvals_get(kv, n[0], &cache))
 		return false;
 	ret->shmem = (s64)keyvals_get_or(kv, n[1], 0);
 	ret->file = (s64)cache - ret->shmem;
@@ -140,8 +146,8 @@ static int rests_read(struct keyvals *kv, const struct cgroups_tree *t, struct g
 		const char *path = cgroups_tree_path(t, &t->list.v[i]), *end = strrchr(path, '/');
 		struct charged all, own, *rest;
 
-		if (!charged_read(kv, t, path, true, &all) ||
-			!charged_read(kv, t, path, false, &own))
+		if (!memory_read(kv, t, path) || !charged_of(kv, t, true, &all) ||
+			!charged_of(kv, t, false, &own))
 			continue;
 		rest = rest_of(rests, path, strlen(path));
 		if (!rest)
@@ -209,13 +215,14 @@ static void v2_parts(const struct cgroups_tree *t, const char *path, struct cgro
 	struct charged sum, of;
 	size_t len = strlen(path);
 
-	if (!charged_read(&kv, t, path, true, &sum))
+	if (!memory_read(&kv, t, path) || !charged_of(&kv, t, true, &sum))
 		return;
 	for (size_t i = 0; i < t->list.n; i++) {
 		const char *below = cgroups_tree_path(t, &t->list.v[i]);
 
 		if (!strncmp(below, path, len) && below[len] == '/' &&
-			!strchr(below + len + 1, '/') && charged_read(&kv, t, below, true, &of))
+			!strchr(below + len + 1, '/') && memory_read(&kv, t, below) &&
+			charged_of(&kv, t, true, &of))
 			charged_add(&sum, &of, -1);
 	}
 	parts_set(r, &sum);

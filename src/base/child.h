@@ -1,0 +1,14 @@
+/* A process for one piece of work, which this one talks to over a Unix socket. */
+#ifndef MEMWHY_BASE_CHILD_H
+#define MEMWHY_BASE_CHILD_H
+
+#include <sys/types.h>
+
+/*
+ * type: of the socket, SOCK_STREAM or SOCK_SEQPACKET. work runs in the child, with its end, and
+ * does not return. The child gets `signal` as the thread that begins it ends, and inherits all else
+ * that is open: work closes it. 0 or -errno.
+ */
+int child_begin(int type, int signal, void (*work)(int socket), pid_t *ret_pid, int *ret_socket);
+
+#endif
