@@ -29,7 +29,7 @@ endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
 BPF_OBJECTS := $(PROBES) $(PROBES:%=%_walk) where inodes
-SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/capture/*/*.c src/probes/*/*.c src/probes/*/*/*.c src/render/html/*.c))
+SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 # What is kept out of memwhy (src/base/unlinked.c) others may want: they link shared libraries.
 LIB_OBJS := $(filter-out $(B)/cmd/main.o $(B)/base/unlinked.o,$(OBJS))

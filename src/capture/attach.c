@@ -17,7 +17,7 @@
 #include "capture/kbtf.h"
 #include "capture/object.h"
 #include "sys/rights.h"
-#include "sys/tracefs.h"
+#include "sys/kernel/tracefs.h"
 
 #define MISSED_GAP_NS (4 * NSEC_PER_SEC)
 

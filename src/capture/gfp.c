@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sys/print_fmt.h"
+#include "sys/kernel/print_fmt.h"
 #include "sys/root.h"
-#include "sys/tracefs.h"
+#include "sys/kernel/tracefs.h"
 
 /* The text behind the delimiter of the list of flags; NULL when there is no such list. */
 static const char *list_begin(const char *format)

@@ -6,7 +6,7 @@
 #define MEMWHY_CAPTURE_GROUP_H
 
 #include "capture/capture.h"
-#include "sys/cgroup.h"
+#include "sys/group/cgroup.h"
 
 /* -EOPNOTSUPP: the scope is of a hierarchy without the memory controller; -ENOENT: there is no such
  * group, or none was asked for. */

@@ -3,7 +3,7 @@
 #define MEMWHY_CAPTURE_MAPPINGS_H
 
 #include "bpf/shared.h"
-#include "sys/maps.h"
+#include "sys/process/maps.h"
 
 /* To be zeroed before its first use. The maps of one process are kept, for a short while. */
 struct mapping_cache {

@@ -16,7 +16,7 @@
 #include "capture/budget.h"
 #include "capture/embedded.h"
 #include "capture/kbtf.h"
-#include "sys/tracefs.h"
+#include "sys/kernel/tracefs.h"
 
 #define SCOPE_TASKS 16384
 #define STACK_ENTRIES 16384

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capture/attach.h"
-#include "sys/kcore.h"
+#include "sys/kernel/kcore.h"
 
 #define MIXED 255 /* of several nodes; then 0 */
 

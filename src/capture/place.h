@@ -6,7 +6,7 @@
 #define MEMWHY_CAPTURE_PLACE_H
 
 #include "bpf/place.h"
-#include "sys/zoneinfo.h"
+#include "sys/memory/zoneinfo.h"
 
 struct bpf_object;
 

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 #include "tracker/ring.h"
 
 static int random_hex(char *to, size_t digits)

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "capture/preload_check.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 #define LIBRARY "libmemwhy-track"
 #define DIRECTORY "memwhy"

@@ -6,8 +6,8 @@
 #define MEMWHY_CAPTURE_PROC_SCOPE_H
 
 #include "capture/capture.h"
-#include "sys/cgroup.h"
-#include "sys/proc.h"
+#include "sys/group/cgroup.h"
+#include "sys/process/proc.h"
 
 /* To be zeroed before its first use. */
 struct proc_scope {

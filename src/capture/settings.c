@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "capture/lease.h"
-#include "sys/kernelfs.h"
+#include "sys/kernel/kernelfs.h"
 #include "sys/root.h"
 
 struct settings {

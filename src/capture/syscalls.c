@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 #include "capture/kbtf.h"
-#include "sys/syscalls.h"
+#include "sys/calls/syscalls.h"
 
 static bool helper_works(enum bpf_func_id id)
 {

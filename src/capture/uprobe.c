@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/util.h"
-#include "sys/maps.h"
+#include "sys/process/maps.h"
 #include "sys/root.h"
 
 #define STEP_CALLS 64

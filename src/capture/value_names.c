@@ -7,7 +7,7 @@
 
 #include "capture/kbtf.h"
 #include "sys/root.h"
-#include "sys/tracefs.h"
+#include "sys/kernel/tracefs.h"
 
 struct stripped {
 	int (*fn)(void *arg, u64 value, const char *name);

@@ -14,7 +14,7 @@
 #include "capture/kbtf.h"
 #include "capture/embedded.h"
 #include "capture/object.h"
-#include "sys/kernel_data.h"
+#include "sys/kernel/kernel_data.h"
 #include "sys/keyvals.h"
 
 static const char *const counters[WATCHES] = {

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/cgroup.h"
+#include "sys/group/cgroup.h"
 
 /*
  * The one group that answers to the word (event/cgroup_name.h), or has it as its short name; its

@@ -10,8 +10,8 @@
 #include "capture/kbtf.h"
 #include "cmd/container.h"
 #include "cmd/run_as.h"
-#include "sys/cgroup.h"
-#include "sys/proc.h"
+#include "sys/group/cgroup.h"
+#include "sys/process/proc.h"
 #include "sys/root.h"
 
 #define DEBUGINFOD_NS_DEFAULT (30 * NSEC_PER_SEC)

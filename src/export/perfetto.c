@@ -15,7 +15,7 @@
 #include "probes/syscalls/syscalls.h"
 #include "probes/system/system.h"
 #include "probes/thp/thp.h"
-#include "sys/syscalls.h"
+#include "sys/calls/syscalls.h"
 
 #define PIECE (256U << 10)
 

@@ -1,10 +1,11 @@
-/* What sys/whereabouts.h finds out of a process, as a record: of the probes that look at placement.
+/* What sys/process/whereabouts.h finds out of a process, as a record: of the probes that look at
+ * placement.
  */
 #ifndef MEMWHY_PROBES_WHEREABOUTS_H
 #define MEMWHY_PROBES_WHEREABOUTS_H
 
 #include "capture/capture.h"
-#include "sys/whereabouts.h"
+#include "sys/process/whereabouts.h"
 
 struct whereabouts_of {
 	u32 pid;

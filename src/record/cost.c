@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "capture/reader/reader.h"
 #include "capture/unwind/unwind.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 /* Runs are taken to be as many as events: so of both there must have been some. */
 #define ENOUGH_RUNS 5000

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 int ending_fd(const struct ending *e)
 {

@@ -25,7 +25,7 @@
 #include "record/privilege.h"
 #include "record/signals.h"
 #include "record/spawn.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 #define HOUSEKEEPING_NS NSEC_PER_SEC
 #define DRAIN_REST 8 /* where tables fill up: a part of the time a drain took */

@@ -6,7 +6,7 @@
 #include "probes/frag/frag.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
-#include "sys/extfrag.h"
+#include "sys/memory/extfrag.h"
 
 #define ORDER 3         /* PAGE_ALLOC_COSTLY_ORDER: above it the kernel gives up sooner */
 #define SEVERE_RATE 1.0 /* events a second that make it more than an accident */

@@ -5,7 +5,7 @@
 
 #include "analysis/shape.h"
 #include "base/units.h"
-#include "sys/fdlink.h"
+#include "sys/process/fdlink.h"
 
 /* An open file with what is behind it (x86-64, 6.x): struct file 256, and of a pipe half of its
  * inode, ring and pages, of a socket its sock and inode, of a path its dentry and inode. Event

@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "rules/held.h"
 #include "rules/rules.h"
-#include "sys/fdlink.h"
-#include "sys/zram.h"
+#include "sys/process/fdlink.h"
+#include "sys/memory/zram.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 #define TRACE_KB 1408ULL    /* TRACE_BUF_SIZE_DEFAULT (kernel/trace/trace.c), of each CPU */

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "rules/held.h"
 #include "rules/rules.h"
-#include "sys/fdlink.h"
+#include "sys/process/fdlink.h"
 
 #define MANY_THREADS 2000
 #define ZOMBIE_BYTES (10ULL << 10) /* task_struct and signal_struct, and what hangs on them */

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "rules/held.h"
 #include "rules/rules.h"
-#include "sys/fdlink.h"
+#include "sys/process/fdlink.h"
 
 #define MANY 100000
 #define MOST_PART 0.5 /* of the descriptors: who has as many is named */

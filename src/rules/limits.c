@@ -8,7 +8,7 @@
 #include "probes/maps/maps.h"
 #include "rules/held.h"
 #include "rules/rules.h"
-#include "sys/syscalls.h"
+#include "sys/calls/syscalls.h"
 
 #define HUGE_BYTES (2ULL << 20)
 #define PID_MOST (4ULL << 20)      /* PID_MAX_LIMIT */

@@ -12,7 +12,7 @@
 #include "rules/facts.h"
 #include "rules/rules.h"
 #include "rules/runtime.h"
-#include "sys/syscalls.h"
+#include "sys/calls/syscalls.h"
 
 #define MIN_WAITS 20
 #define FINDINGS 3

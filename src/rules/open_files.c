@@ -3,7 +3,7 @@
 #include "rules/facts.h"
 #include "rules/held.h"
 #include "rules/rules.h"
-#include "sys/fdlink.h"
+#include "sys/process/fdlink.h"
 
 #define MANY_FILES 10000
 #define FILES_WARNING 100000

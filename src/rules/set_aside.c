@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "rules/held.h"
 #include "rules/rules.h"
-#include "sys/fdlink.h"
+#include "sys/process/fdlink.h"
 
 #define RESERVE_SHARE 0.05 /* of memory, in vm.min_free_kbytes: the kernel chooses below 0.5 % */
 #define ALL_IDLE_PART 20   /* of memory: a pool of this size that nobody at all uses */

@@ -11,7 +11,7 @@
 #include "probes/faults/faults.h"
 #include "rules/held.h"
 #include "rules/rules.h"
-#include "sys/fdlink.h"
+#include "sys/process/fdlink.h"
 
 #define SLOW_NS 50000ULL /* a fault that waits for nobody takes a tenth of it at most */
 #define MIN_FAULTS 20

@@ -2,7 +2,7 @@
 #ifndef MEMWHY_SERVE_GROUP_NAMES_H
 #define MEMWHY_SERVE_GROUP_NAMES_H
 
-#include "sys/container_names.h"
+#include "sys/group/container_names.h"
 
 enum group_named {
 	GROUP_PLAIN,   /* it is of no container and no pod */

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "serve/kernel_counters.h"
 #include "serve/sums.h"
-#include "sys/extfrag.h"
+#include "sys/memory/extfrag.h"
 
 static const struct metric
 	build = {"memwhy_build", METRIC_INFO, NULL, "Version of memwhy and of the kernel."},

@@ -7,7 +7,7 @@
 
 #include "event/cgroup_name.h"
 #include "serve/group_names.h"
-#include "sys/cgroup.h"
+#include "sys/group/cgroup.h"
 #include "sys/root.h"
 
 #define GROUPS_MAX 4096 /* whatever the limit on series is */

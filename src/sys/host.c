@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 
 #include "sys/keyvals.h"
-#include "sys/pagetypeinfo.h"
+#include "sys/memory/pagetypeinfo.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 

@@ -6,7 +6,7 @@
 #define MEMWHY_SYS_HOST_H
 
 #include "sys/idset.h"
-#include "sys/zone.h"
+#include "sys/memory/zone.h"
 
 #define HOST_WORD_MAX 32
 

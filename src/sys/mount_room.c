@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-#include "sys/memfs.h"
+#include "sys/memory/memfs.h"
 #include "sys/mounts.h"
 #include "sys/root.h"
 #include "sys/scan.h"

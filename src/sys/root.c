@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sys/kernelfs.h"
+#include "sys/kernel/kernelfs.h"
 #include "sys/scan.h"
 
 static char root[PATH_MAX];

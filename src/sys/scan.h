@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "sys/zone.h"
+#include "sys/memory/zone.h"
 
 /* What is left of a line, or a word in it. Points into the caller's text. */
 struct scan {

@@ -32,7 +32,7 @@
 #include "capture/reader/reader.h"
 #include "capture/unwind/unwind_layouts.h"
 #include "event/meta.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 static struct loader {
 	struct bpf_object *object;

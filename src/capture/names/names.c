@@ -11,7 +11,7 @@
 #include "capture/names/names_sent.h"
 #include "capture/reader/reader.h"
 #include "sym/perfmap.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 #include "sys/root.h"
 
 /* What an id takes besides its record: the entry that knows it was sent, and the one to find it. */

@@ -6,7 +6,7 @@
 #include "base/groups.h"
 #include "capture/names/names.h"
 #include "sym/symbolizer.h"
-#include "sys/cgroup.h"
+#include "sys/group/cgroup.h"
 
 struct frame_key {
 	u32 space; /* enum frame_space */

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "capture/names/follow.h"
 #include "capture/names/names_sent.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 #include "sys/root.h"
 
 /* It is looked who has ended at each so many new tasks, at least so often. */

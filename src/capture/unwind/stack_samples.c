@@ -12,7 +12,7 @@
 #include "capture/reader/reader.h"
 #include "capture/unwind/sample_opener.h"
 #include "cfi/walk.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 #define THREADS 4
 #define THREADS_LOOKED_AT 256

@@ -17,7 +17,7 @@
 #include "capture/unwind/unwind_pages.h"
 #include "capture/unwind/unwind_warm.h"
 #include "sym/hash.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 #define TRIES 3                     /* a process may exec while it is looked at */
 #define AGAIN_NS (NSEC_PER_SEC / 2) /* not to be asked for the same process more often */

@@ -12,7 +12,7 @@
 #include "probes/cgroups/cgroups_tree.h"
 #include "probes/probe.h"
 #include "sys/keyvals.h"
-#include "sys/pressure.h"
+#include "sys/memory/pressure.h"
 
 #define EVERY_NS NSEC_PER_SEC
 /* Drains come on top of the sampler's own period: not twice within this time. */

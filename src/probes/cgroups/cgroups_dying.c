@@ -9,7 +9,7 @@
 
 #include "base/groups.h"
 #include "capture/names/names.h"
-#include "sys/counts.h"
+#include "sys/memory/counts.h"
 #include "sys/keyvals.h"
 #include "sys/root.h"
 

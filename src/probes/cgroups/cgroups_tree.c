@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "sys/root.h"
-#include "sys/swaps.h"
+#include "sys/memory/swaps.h"
 
 /* Limits are rarely changed: read this often only. */
 #define LIMIT_SCANS 8

@@ -6,7 +6,7 @@
 #define MEMWHY_PROBES_CGROUPS_TREE_H
 
 #include "base/vec.h"
-#include "sys/cgroup.h"
+#include "sys/group/cgroup.h"
 
 #define CGROUPS_MAX 4096
 #define CGROUPS_LEVELS 8

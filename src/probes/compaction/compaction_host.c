@@ -6,8 +6,8 @@
 
 #include "capture/kbtf.h"
 #include "capture/value_names.h"
-#include "sys/buddyinfo.h"
-#include "sys/zoneinfo.h"
+#include "sys/memory/buddyinfo.h"
+#include "sys/memory/zoneinfo.h"
 
 /* enum compact_result of include/linux/compaction.h, 5.10 to 6.18. The tracepoint's only list of
  * names is that of its status. */

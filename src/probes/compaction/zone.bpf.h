@@ -86,8 +86,8 @@ static __always_inline void free_blocks_add(
 		b->suitable += n << (i - order);
 }
 
-/* __fragmentation_index() of mm/vmstat.c, as src/sys/extfrag.c computes it; the same from 5.10 to
- * 7.3. */
+/* __fragmentation_index() of mm/vmstat.c, as src/sys/memory/extfrag.c computes it; the same
+ * from 5.10 to 7.3. */
 static __always_inline s32 zone_index(const struct zone *z, u32 order)
 {
 	struct free_blocks b = {};

@@ -5,7 +5,7 @@
 #include "base/closest.h"
 #include "base/str.h"
 #include "probes/count/count_events.h"
-#include "sys/print_fmt.h"
+#include "sys/kernel/print_fmt.h"
 #include "sys/root.h"
 
 static const struct {

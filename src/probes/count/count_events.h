@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "capture/clone.h"
 #include "probes/count/count_filter.h"
-#include "sys/tracefs.h"
+#include "sys/kernel/tracefs.h"
 
 #define EVENT_NAME 320
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "probes/processes/processes.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 #include "sys/root.h"
 
 #define EVERY_NS (450 * NSEC_PER_MSEC)

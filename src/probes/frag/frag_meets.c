@@ -1,7 +1,7 @@
 /* See frag_meets.h. */
 #include "probes/frag/frag_meets.h"
 
-#include "sys/extfrag.h"
+#include "sys/memory/extfrag.h"
 
 struct zone_blocks frag_blocks(const struct frag_zone *zone)
 {

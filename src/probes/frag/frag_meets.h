@@ -23,7 +23,7 @@
 #define MEMWHY_PROBES_FRAG_MEETS_H
 
 #include "probes/frag/frag.h"
-#include "sys/zone.h"
+#include "sys/memory/zone.h"
 
 #define FRAG_COSTLY_ORDER 3 /* PAGE_ALLOC_COSTLY_ORDER */
 
@@ -67,7 +67,7 @@ struct frag_answer {
 	int index;      /* fragmentation index */
 };
 
-/* The free blocks of a zone, as sys/extfrag.h takes them. */
+/* The free blocks of a zone, as sys/memory/extfrag.h takes them. */
 struct zone_blocks frag_blocks(const struct frag_zone *zone);
 /* Free pages in blocks of this order and above. */
 u64 frag_pages_from(const struct frag_zone *zone, u32 order);

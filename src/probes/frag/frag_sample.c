@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "probes/frag/frag.h"
-#include "sys/buddyinfo.h"
-#include "sys/pagetypeinfo.h"
+#include "sys/memory/buddyinfo.h"
+#include "sys/memory/pagetypeinfo.h"
 #include "sys/sysctl.h"
-#include "sys/zoneinfo.h"
+#include "sys/memory/zoneinfo.h"
 
 _Static_assert(FRAG_ORDERS == PAGE_ORDERS_MAX, "orders");
 _Static_assert(FRAG_ZONES == ZONE_PROTECTION_MAX, "zones");

@@ -7,7 +7,7 @@
 
 #include "analysis/cells.h"
 #include "base/clock.h"
-#include "sys/extfrag.h"
+#include "sys/memory/extfrag.h"
 
 /* Records may come from a file that is not to be trusted: no more zones than a kernel can have. */
 #define STATES_MAX ZONES_MAX

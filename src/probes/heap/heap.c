@@ -20,7 +20,7 @@
 #include "probes/heap/collect/untracked.h"
 #include "probes/numa/numa.h"
 #include "probes/probe.h"
-#include "sys/cgroup.h"
+#include "sys/group/cgroup.h"
 
 #define WAIT_MS 2000 /* a program waits no longer for a memwhy that stands still */
 

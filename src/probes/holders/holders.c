@@ -11,8 +11,8 @@
 #include "probes/holders/holders_inner.h"
 #include "sys/rights.h"
 #include "sys/root.h"
-#include "sys/trace_buffers.h"
-#include "sys/zram.h"
+#include "sys/kernel/trace_buffers.h"
+#include "sys/memory/zram.h"
 
 #define EVERY_NS NSEC_PER_SEC
 #define GAP_NS (EVERY_NS * 9 / 10)

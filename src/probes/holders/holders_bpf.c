@@ -13,8 +13,8 @@
 
 #include "capture/kbtf.h"
 #include "probes/holders/holders_inner.h"
-#include "sys/fdlink.h"
-#include "sys/proc.h"
+#include "sys/process/fdlink.h"
+#include "sys/process/proc.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 
 #include "probes/holders/holders_inner.h"
-#include "sys/fdlink.h"
+#include "sys/process/fdlink.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 

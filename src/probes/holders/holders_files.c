@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
-#include "sys/memfs.h"
+#include "sys/memory/memfs.h"
 #include "sys/root.h"
 
 #define LEAST_BYTES (16ULL << 20)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "probes/holders/holders_inner.h"
-#include "sys/process_heap.h"
+#include "sys/heap/process_heap.h"
 
 #define LEAST_BYTES (128ULL << 20)
 /* Of heap memory that is walked: some 30 ms. */

@@ -8,11 +8,11 @@
 #include "capture/proc_scope.h"
 #include "probes/holders/holders.h"
 #include "probes/probe.h"
-#include "sys/cgroup.h"
+#include "sys/group/cgroup.h"
 #include "sys/keyvals.h"
 #include "sys/mounts.h"
-#include "sys/proc.h"
-#include "sys/sysvipc.h"
+#include "sys/process/proc.h"
+#include "sys/memory/sysvipc.h"
 
 /* CPU time that one look may take, by its parts. */
 #define LOOK_FILES_NS (60 * NSEC_PER_MSEC)

@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
-#include "sys/pids_limit.h"
-#include "sys/counts.h"
-#include "sys/fdlink.h"
+#include "sys/group/pids_limit.h"
+#include "sys/memory/counts.h"
+#include "sys/process/fdlink.h"
 #include "sys/keyvals.h"
 #include "sys/root.h"
 #include "sys/scan.h"

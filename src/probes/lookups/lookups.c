@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "capture/names/names.h"
 #include "probes/probe.h"
-#include "sys/counts.h"
+#include "sys/memory/counts.h"
 
 #define LENGTH_NS (50 * NSEC_PER_MSEC)
 #define EVERY_NS (930 * NSEC_PER_MSEC) /* no part of a second, as programs' rhythms are */

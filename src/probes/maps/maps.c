@@ -13,8 +13,8 @@
 #include "probes/maps/maps_view.h"
 #include "probes/probe.h"
 #include "sys/mount_room.h"
-#include "sys/pids_limit.h"
-#include "sys/proc.h"
+#include "sys/group/pids_limit.h"
+#include "sys/process/proc.h"
 
 #define MAPS_IN_BURSTS 1 /* an option of hooks */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "probes/maps/maps_words.h"
-#include "sys/flags.h"
+#include "sys/calls/flags.h"
 
 /* How an argument is written. */
 enum arg {

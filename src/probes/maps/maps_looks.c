@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 #include "probes/maps/maps_words.h"
-#include "sys/flags.h"
+#include "sys/calls/flags.h"
 
 const char mmapsnoop_head[] = "PID    COMM           PROT MAP   OFFS(KB) SIZE(KB) FILE";
 const char shmsnoop_head[] = "PID    COMM                SYS              RET ARGs";

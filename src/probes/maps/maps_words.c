@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sys/flags.h"
+#include "sys/calls/flags.h"
 
 const char *maps_call_name(u8 call)
 {

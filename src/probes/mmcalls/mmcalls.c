@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "capture/names/names.h"
 #include "probes/probe.h"
-#include "sys/interrupts.h"
+#include "sys/memory/interrupts.h"
 #include "sys/keyvals.h"
 
 #define LENGTH_NS (50 * NSEC_PER_MSEC)

@@ -173,7 +173,7 @@ RECORD(oom_zone, OOM_ZONE_FIELDS);
 		"rows: free, free in lists of cpus, anonymous, page cache, shared memory, "     \
 		"hugetlb, slab, other reclaimable kernel memory, page tables, secondary page "  \
 		"tables, kernel stacks, bounce, percpu, vmalloc, sockets, zswap, other kernel " \
-		"memory") /* enum oomlog_row (sys/oomlog_memory.h) */
+		"memory") /* enum oomlog_row (sys/memory/oomlog_memory.h) */
 RECORD(oom_ledger, OOM_LEDGER_FIELDS);
 
 /* The machine as it was read right after a kill. */

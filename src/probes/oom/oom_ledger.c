@@ -1,7 +1,7 @@
 /* See oom_detail.h. */
 #include "probes/oom/oom_detail.h"
 
-#include "sys/oomlog_memory.h"
+#include "sys/memory/oomlog_memory.h"
 
 static const u8 rows[OOMLOG_ROWS] = {
 	[OOMLOG_FREE] = WHERE_FREE,

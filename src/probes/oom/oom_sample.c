@@ -10,12 +10,12 @@
 #include "capture/gfp.h"
 #include "capture/names/names.h"
 #include "probes/oom/oom.h"
-#include "sys/kmsg.h"
-#include "sys/oomlog.h"
+#include "sys/kernel/kmsg.h"
+#include "sys/memory/oomlog.h"
 #include "sys/rights.h"
 #include "sys/root.h"
 #include "sys/scan.h"
-#include "sys/zoneinfo.h"
+#include "sys/memory/zoneinfo.h"
 
 #define EVERY_NS (100 * NSEC_PER_MSEC)
 #define ZONES_NS NSEC_PER_SEC

@@ -11,7 +11,7 @@
 #include "capture/kbtf.h"
 #include "probes/pages/pages.h"
 #include "sys/sysctl.h"
-#include "sys/zoneinfo.h"
+#include "sys/memory/zoneinfo.h"
 
 #define SLOTS_MAX (1U << 20) /* 8 MiB; one page each on a machine of 4 GiB */
 

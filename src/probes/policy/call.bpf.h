@@ -9,7 +9,7 @@
 #include "bpf/vma.bpf.h"
 #include "probes/policy/place.bpf.h"
 #include "probes/policy/policy_judge.h"
-#include "sys/mempolicy_abi.h"
+#include "sys/calls/mempolicy_abi.h"
 
 #define CALLS 512 /* at the same time */
 

@@ -8,7 +8,7 @@
 #include "base/mapping_kind.h"
 #include "bpf/place.h"
 #include "bpf/shared.h"
-#include "sys/mempolicy_abi.h"
+#include "sys/calls/mempolicy_abi.h"
 
 #define POLICY_LOOKS 512 /* pages of a range, and statuses of move_pages, that are looked at */
 #define POLICY_NODES PLACE_NODES
@@ -30,7 +30,7 @@ enum policy_warning {
 
 #define POLICY_LATE_BYTES (16UL << 20)
 
-/* How reading a mask went: enum mask_state of sys/mempolicy_abi.h. */
+/* How reading a mask went: enum mask_state of sys/calls/mempolicy_abi.h. */
 struct policy_mask {
 	u64 bits[MASK_WORDS]; /* those that the kernel takes */
 	u64 cut;              /* of the last word: those that maxnode cuts off */

@@ -4,7 +4,7 @@
 #define MEMWHY_PROBES_POLICY_HOST_H
 
 #include "probes/policy/policy.h"
-#include "sys/zoneinfo.h"
+#include "sys/memory/zoneinfo.h"
 
 struct policy_host {
 	struct policy_config config; /* places 0: page tables cannot be read, because: */

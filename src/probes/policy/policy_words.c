@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "probes/policy/policy_judge.h"
-#include "sys/syscalls.h"
+#include "sys/calls/syscalls.h"
 
 void policy_call_name_add(struct str *s, u32 call)
 {

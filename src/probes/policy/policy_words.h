@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "probes/policy/policy.h"
-#include "sys/mempolicy.h"
+#include "sys/calls/mempolicy.h"
 
 /* "mbind"; a number for what is none of them. */
 void policy_call_name_add(struct str *s, u32 call);

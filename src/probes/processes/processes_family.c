@@ -6,7 +6,7 @@
 
 #include "capture/names/names.h"
 #include "probes/processes/processes.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 #define ANCESTORS 8
 #define FAMILIES_MAX 4096

@@ -8,7 +8,7 @@
 #include "probes/whereabouts.h"
 #include "sys/rights.h"
 #include "sys/root.h"
-#include "sys/smaps.h"
+#include "sys/process/smaps.h"
 
 /* Cheaper than host_read() on the many machines with one node. */
 static bool has_nodes(void)

@@ -7,7 +7,7 @@
 
 #include "probes/processes/processes_table.h"
 #include "sys/host.h"
-#include "sys/numa_maps.h"
+#include "sys/process/numa_maps.h"
 
 /*
  * Resident memory whose page tables are walked in one round of looks, by each of smaps_rollup

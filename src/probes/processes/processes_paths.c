@@ -9,7 +9,7 @@
 #include "capture/reader/reader.h"
 #include "capture/unwind/sample_opener.h"
 #include "probes/processes/processes.h"
-#include "sys/maps.h"
+#include "sys/process/maps.h"
 
 /* Since it was first seen, or touched in a second: else it is not worth it. */
 #define GROWN_BYTES (8ULL << 20)

@@ -11,7 +11,7 @@
 #include "probes/probe.h"
 #include "probes/reclaim/reclaim_host.h"
 #include "probes/reclaim/reclaim_view.h"
-#include "sys/lru_gen.h"
+#include "sys/memory/lru_gen.h"
 
 enum {
 	OPT_BTF = 1,

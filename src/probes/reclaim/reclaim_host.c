@@ -5,7 +5,7 @@
 
 #include "capture/gfp.h"
 #include "probes/reclaim/reclaim.h"
-#include "sys/kernel_data.h"
+#include "sys/kernel/kernel_data.h"
 #include "sys/keyvals.h"
 #include "sys/root.h"
 

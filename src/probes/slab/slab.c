@@ -13,7 +13,7 @@
 #include "probes/slab/slab_held.h"
 #include "probes/slab/slab_sample.h"
 #include "probes/slab/slab_view.h"
-#include "sys/kernel_data.h"
+#include "sys/kernel/kernel_data.h"
 
 enum {
 	OPT_NODES = 1,       /* allocations of a node have tracepoints of their own (until 6.0) */

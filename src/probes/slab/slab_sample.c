@@ -10,8 +10,8 @@
 #include "probes/slab/slab.h"
 #include "sys/rights.h"
 #include "sys/root.h"
-#include "sys/slabinfo.h"
-#include "sys/slabsys.h"
+#include "sys/memory/slabinfo.h"
+#include "sys/memory/slabsys.h"
 
 /* The kernel takes the locks of every cache in turn to fill /proc/slabinfo. */
 #define EVERY_NS (5 * NSEC_PER_SEC)

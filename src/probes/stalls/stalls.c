@@ -13,8 +13,8 @@
 #include "probes/probe.h"
 #include "probes/stalls/stalls_settle.h"
 #include "probes/stalls/stalls_view.h"
-#include "sys/lru_gen.h"
-#include "sys/zoneinfo.h"
+#include "sys/memory/lru_gen.h"
+#include "sys/memory/zoneinfo.h"
 
 enum {
 	OPT_PREEMPTIBLE = 1, /* raw tracepoints are: see classic.bpf.h */

@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "base/util.h"
-#include "sys/syscalls.h"
+#include "sys/calls/syscalls.h"
 
 #define NAME(names_, i_) ((i_) < ARRAY_SIZE(names_) && (names_)[i_] ? (names_)[i_] : "?")
 

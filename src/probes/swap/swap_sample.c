@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "capture/names/names.h"
 #include "probes/swap/swap.h"
-#include "sys/cgroup.h"
-#include "sys/proc.h"
+#include "sys/group/cgroup.h"
+#include "sys/process/proc.h"
 #include "sys/root.h"
-#include "sys/swaps.h"
+#include "sys/memory/swaps.h"
 
 #define NODES_MAX 64
 

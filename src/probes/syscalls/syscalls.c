@@ -18,9 +18,9 @@
 #include "probes/syscalls/syscalls_opts.h"
 #include "probes/syscalls/syscalls_view.h"
 #include "probes/syscalls/syscalls_words.h"
-#include "sys/syscall_args.h"
-#include "sys/syscalls.h"
-#include "sys/tracefs.h"
+#include "sys/calls/syscall_args.h"
+#include "sys/calls/syscalls.h"
+#include "sys/kernel/tracefs.h"
 
 enum {
 	OPT_ENDS = 1,

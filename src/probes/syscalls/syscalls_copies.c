@@ -2,7 +2,7 @@
 #include "probes/syscalls/syscalls_copies.h"
 
 #include "capture/syscalls.h"
-#include "sys/syscall_args.h"
+#include "sys/calls/syscall_args.h"
 
 #define OUT(how_) (SYSCALLS_COPY_OUT | (how_))
 

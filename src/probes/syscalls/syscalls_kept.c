@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "probes/syscalls/syscalls_line.h"
-#include "sys/syscall_flags.h"
+#include "sys/calls/syscall_flags.h"
 
 int call_list_add(struct call_list *l, const struct syscalls_call *c)
 {

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "sys/quoted.h"
-#include "sys/syscall_value.h"
-#include "sys/syscall_args.h"
-#include "sys/syscall_flags.h"
+#include "sys/calls/quoted.h"
+#include "sys/calls/syscall_value.h"
+#include "sys/calls/syscall_args.h"
+#include "sys/calls/syscall_flags.h"
 
 struct copied {
 	const char *p;

@@ -11,7 +11,7 @@
 #include "probes/syscalls/syscalls_line.h"
 #include "probes/syscalls/syscalls_opts.h"
 #include "probes/syscalls/syscalls_words.h"
-#include "sys/syscall_flags.h"
+#include "sys/calls/syscall_flags.h"
 
 enum { BY_CALL = BY_OWN };
 

@@ -7,9 +7,9 @@
 #include "base/closest.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "sys/syscall_args.h"
-#include "sys/syscall_flags.h"
-#include "sys/syscalls.h"
+#include "sys/calls/syscall_args.h"
+#include "sys/calls/syscall_flags.h"
+#include "sys/calls/syscalls.h"
 
 #define RING_CALLS 128
 #define RING_CALLS_MOST 4096

@@ -9,9 +9,9 @@
 #include "probes/system/system_counts.h"
 #include "probes/system/system_settings.h"
 #include "sys/keyvals.h"
-#include "sys/pressure.h"
+#include "sys/memory/pressure.h"
 #include "sys/root.h"
-#include "sys/thp.h"
+#include "sys/memory/thp.h"
 
 #define EVERY_NS (250 * NSEC_PER_MSEC)
 /* Drains come on top of the sampler's own period: not twice within this time. */

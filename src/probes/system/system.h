@@ -9,8 +9,7 @@ enum system_source {
 	SYSTEM_MEMINFO = 2, /* /proc/meminfo: bytes; HugePages_*: huge pages */
 	SYSTEM_SYSCTL = 3,  /* /proc/sys, by its sysctl name, in its own unit */
 	SYSTEM_SETTING = 4, /* /sys/kernel/mm and the like: a number, or a word in text */
-	SYSTEM_COUNT =
-		5, /* what the kernel counts of its own objects, by sys/counts.h; once a second */
+	SYSTEM_COUNT = 5,   /* the kernel's own objects (sys/memory/counts.h), once a second */
 };
 
 #define SYSTEM_NAME_LEN 40

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "probes/system/system.h"
-#include "sys/counts.h"
+#include "sys/memory/counts.h"
 #include "sys/root.h"
 
 /* Drains come on top of the sampler's own period, hence less than a second. */

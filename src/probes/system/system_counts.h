@@ -8,7 +8,7 @@
 
 /* To be zeroed before its first use. */
 struct system_counts {
-	VEC(u64) sent; /* by the row in sys/counts.h, plus one; 0: not yet */
+	VEC(u64) sent; /* by the row in sys/memory/counts.h, plus one; 0: not yet */
 	struct str text;
 	u64 next_ns;
 };

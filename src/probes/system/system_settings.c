@@ -6,7 +6,7 @@
 
 #include "sys/root.h"
 #include "sys/sysctl.h"
-#include "sys/thp.h"
+#include "sys/memory/thp.h"
 
 static const char *const sysctls[] = {
 	"kernel.numa_balancing",

@@ -13,7 +13,7 @@
 #include "probes/probe.h"
 #include "probes/thp/thp_host.h"
 #include "probes/thp/thp_view.h"
-#include "sys/kernel_data.h"
+#include "sys/kernel/kernel_data.h"
 
 enum {
 	OPT_COUNTED = 1, /* faults and splits by process: not for check, which needs no more

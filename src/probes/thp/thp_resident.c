@@ -6,8 +6,8 @@
 
 #include "capture/names/names.h"
 #include "probes/thp/thp.h"
-#include "sys/huge_waste.h"
-#include "sys/proc.h"
+#include "sys/process/huge_waste.h"
+#include "sys/process/proc.h"
 #include "sys/root.h"
 
 #define LOOK_PROCESSES 16 /* the biggest by resident memory */

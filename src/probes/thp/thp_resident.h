@@ -4,8 +4,8 @@
 
 #include "capture/capture.h"
 #include "capture/proc_scope.h"
-#include "sys/cgroup.h"
-#include "sys/smaps.h"
+#include "sys/group/cgroup.h"
+#include "sys/process/smaps.h"
 
 struct big {
 	u64 resident_bytes;

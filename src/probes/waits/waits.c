@@ -5,7 +5,7 @@
 
 #include "capture/names/names.h"
 #include "probes/probe.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 #include "sys/root.h"
 
 static const struct attach_hook hooks[] = {

@@ -163,7 +163,7 @@ RECORD(where_arena, WHERE_ARENA_FIELDS);
 #define WHERE_BY_MAPPINGS (1U << 31) /* in known: its structures were not found */
 
 /* A part of the heap of a runtime, or of an allocator other than glibc's, in a process. by and
- * bytes: enum managed_by and enum managed_bytes of sys/managed.h. */
+ * bytes: enum managed_by and enum managed_bytes of sys/heap/managed.h. */
 #define WHERE_RUNTIME_FIELDS(F, R)                                                                 \
 	F(R, u32, tgid, ID, "process")                                                             \
 	F(R, u32, sample, ID, "number of the look, as in the ledger")                              \
@@ -179,7 +179,7 @@ RECORD(where_runtime, WHERE_RUNTIME_FIELDS);
 
 #define WHERE_CENSUS_KINDS 16
 
-/* What the pages themselves say (enum kpage_kind in sys/kpage.h), in page frames. */
+/* What the pages themselves say (enum kpage_kind in sys/memory/kpage.h), in page frames. */
 #define WHERE_CENSUS_FIELDS(F, R)                                                                \
 	F(R, u32, sample, ID, "number of the look")                                              \
 	F(R, u32, has_charged, ID, "1: charged is known")                                        \

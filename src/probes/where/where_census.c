@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "probes/where/where_inner.h"
 #include "probes/where/where_ledger.h"
-#include "sys/kpage.h"
+#include "sys/memory/kpage.h"
 
 /* 64 GiB are looked at whole; of more as many pages, which takes some seconds of a CPU. */
 #define FRAMES_MOST (16ULL << 20)

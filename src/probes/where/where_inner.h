@@ -5,12 +5,12 @@
 #include "capture/names/names.h"
 #include "capture/proc_scope.h"
 #include "probes/where/where.h"
-#include "sys/cgroup.h"
+#include "sys/group/cgroup.h"
 #include "sys/keyvals.h"
-#include "sys/memfs.h"
-#include "sys/zoneinfo.h"
+#include "sys/memory/memfs.h"
+#include "sys/memory/zoneinfo.h"
 
-/* Bytes of the memory of processes that are read in one look (sys/outside.h). */
+/* Bytes of the memory of processes that are read in one look (sys/process/outside.h). */
 #define WHERE_LOOK_MOST (2ULL << 30)
 
 struct where {

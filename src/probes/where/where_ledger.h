@@ -18,7 +18,7 @@ struct where_numbers {
 	u64 tmpfs_bytes; /* of all mounted ones, in swap too */
 	bool has_tmpfs;
 	bool stacks_in_vmalloc; /* CONFIG_VMAP_STACK */
-	u64 percpu_first_bytes; /* see sys/percpu.h */
+	u64 percpu_first_bytes; /* see sys/memory/percpu.h */
 	bool balloon_in_total;  /* what the balloon took is still in MemTotal */
 	u64 sockets_bytes;      /* pages behind sockets, estimated */
 	bool has_sockets;

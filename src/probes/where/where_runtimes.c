@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/units.h"
-#include "sys/managed.h"
+#include "sys/heap/managed.h"
 
 #define KEPT_LEAST (16ULL << 20)
 #define KEPT_PART 10 /* of the resident memory, 1 in this */

@@ -9,7 +9,7 @@
 #include "probes/where/where_census.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_words.h"
-#include "sys/fdlink.h"
+#include "sys/process/fdlink.h"
 
 #define GROWTH_LEAST_NS 500000000ULL /* a shorter time shows noise */
 #define NEXT_LEAST 50                /* of what is not free, a row of 1 in this is worth a look */

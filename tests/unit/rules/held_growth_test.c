@@ -13,7 +13,7 @@
 #include "rules/facts.h"
 #include "rules/rules.h"
 #include "rules/rules_fixture.h"
-#include "sys/fdlink.h"
+#include "sys/process/fdlink.h"
 
 static void unread(struct bench *b, u64 seconds, u64 bytes)
 {

@@ -6,7 +6,7 @@
 
 #include "probes/processes/processes.h"
 #include "rules/rules.h"
-#include "sys/whereabouts.h"
+#include "sys/process/whereabouts.h"
 
 static struct bench b;
 

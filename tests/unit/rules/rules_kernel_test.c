@@ -11,7 +11,7 @@
 #include "probes/waits/waits.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
-#include "sys/fdlink.h"
+#include "sys/process/fdlink.h"
 
 static void dying(struct bench *b, u64 first, u64 now)
 {

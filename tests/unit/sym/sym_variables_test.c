@@ -16,7 +16,7 @@
 
 #include "sym/elftls.h"
 #include "sym/elfvars.h"
-#include "sys/maps.h"
+#include "sys/process/maps.h"
 
 char variables_test_bss[5000];
 char variables_test_data[300] = {1};

@@ -1,7 +1,7 @@
-/* Tests of sys/mounts.h and sys/cgroup.h. */
+/* Tests of sys/mounts.h and sys/group/cgroup.h. */
 #include "data/sys/fixture.h"
-#include "sys/cgroup.h"
-#include "sys/pressure.h"
+#include "sys/group/cgroup.h"
+#include "sys/memory/pressure.h"
 
 #define PURE_V2 "29 24 0:24 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
 #define V1_MEMORY "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"

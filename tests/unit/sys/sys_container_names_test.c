@@ -1,4 +1,5 @@
-/* Tests of sys/container_names.h: names of containers in trees as kubelet and runtimes make them.
+/* Tests of sys/group/container_names.h: names of containers in trees as kubelet and runtimes make
+ * them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sys/container_names.h"
+#include "sys/group/container_names.h"
 #include "sys/root.h"
 
 #define A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

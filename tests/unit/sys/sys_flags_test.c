@@ -3,8 +3,8 @@
 #include <sys/shm.h>
 
 #include "data/sys/fixture.h"
-#include "sys/flags.h"
-#include "sys/syscall_value.h"
+#include "sys/calls/flags.h"
+#include "sys/calls/syscall_value.h"
 
 static void assert_flags(const struct flag *table, u64 value, const char *expected)
 {

@@ -2,9 +2,9 @@
  * one matters that is another are refused, and nothing reads beyond what there is. */
 #include "data/sys/fixture.h"
 
-#include "sys/heaps.h"
-#include "sys/hsperf.h"
-#include "sys/managed.h"
+#include "sys/heap/heaps.h"
+#include "sys/heap/hsperf.h"
+#include "sys/heap/managed.h"
 
 #define PAGE 4096ULL
 

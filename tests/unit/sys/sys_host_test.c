@@ -1,13 +1,14 @@
-/* Tests of sys/host.h, sys/kconfig.h, sys/thp.h, sys/slabinfo.h and sys/pressure.h. */
+/* Tests of sys/host.h, sys/kernel/kconfig.h, sys/memory/thp.h, sys/memory/slabinfo.h and
+ * sys/memory/pressure.h. */
 #include <sys/utsname.h>
 #include <zlib.h>
 
 #include "data/sys/fixture.h"
 #include "sys/host.h"
-#include "sys/kconfig.h"
-#include "sys/pressure.h"
-#include "sys/slabinfo.h"
-#include "sys/thp.h"
+#include "sys/kernel/kconfig.h"
+#include "sys/memory/pressure.h"
+#include "sys/memory/slabinfo.h"
+#include "sys/memory/thp.h"
 
 static struct host host; /* 17 KiB */
 

@@ -1,7 +1,7 @@
 /* Tests of sys/root.h, sys/scan.h, sys/keyvals.h, sys/idset.h and sys/sysctl.h. */
 #include "data/sys/fixture.h"
 #include "sys/idset.h"
-#include "sys/interrupts.h"
+#include "sys/memory/interrupts.h"
 #include "sys/keyvals.h"
 #include "sys/scan.h"
 #include "sys/sysctl.h"

@@ -1,9 +1,9 @@
-/* Tests of sys/maps.h and sys/numa_maps.h. */
+/* Tests of sys/process/maps.h and sys/process/numa_maps.h. */
 #include <sys/mman.h>
 
 #include "data/sys/fixture.h"
-#include "sys/maps.h"
-#include "sys/numa_maps.h"
+#include "sys/process/maps.h"
+#include "sys/process/numa_maps.h"
 
 #define LINE(path) "7f0000000000-7f0000001000 rw-s 00002000 fe:0a 9                 " path "\n"
 

@@ -5,7 +5,7 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
-#include "sys/memfs.h"
+#include "sys/memory/memfs.h"
 #include "sys/mount_room.h"
 
 static void test_find(void **state)

@@ -1,7 +1,7 @@
-/* Tests of sys/kmsg.h and sys/oomlog.h, on what 5.10, 6.1, 6.12 and 7.3 wrote. */
+/* Tests of sys/kernel/kmsg.h and sys/memory/oomlog.h, on what 5.10, 6.1, 6.12 and 7.3 wrote. */
 #include "data/sys/fixture.h"
-#include "sys/kmsg.h"
-#include "sys/oomlog.h"
+#include "sys/kernel/kmsg.h"
+#include "sys/memory/oomlog.h"
 
 #define KILLS 8
 

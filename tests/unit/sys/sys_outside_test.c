@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sys/heaps.h"
-#include "sys/managed.h"
-#include "sys/process_heap.h"
+#include "sys/heap/heaps.h"
+#include "sys/heap/managed.h"
+#include "sys/heap/process_heap.h"
 
 #define PAGE 4096ULL
 #define MIB (1ULL << 20)

@@ -1,4 +1,5 @@
-/* Tests of sys/pids_limit.h: the group behind the controller, and which limit of the machine it is. */
+/* Tests of sys/group/pids_limit.h: the group behind the controller, and which limit of the machine
+ * it is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "sys/pids_limit.h"
+#include "sys/group/pids_limit.h"
 
 static void test_path(void **state)
 {

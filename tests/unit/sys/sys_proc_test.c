@@ -1,4 +1,4 @@
-/* Tests of sys/proc.h. */
+/* Tests of sys/process/proc.h. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -6,11 +6,11 @@
 #include <sys/wait.h>
 
 #include "data/sys/fixture.h"
-#include "sys/maps.h"
-#include "sys/numa_maps.h"
-#include "sys/outside.h"
-#include "sys/proc.h"
-#include "sys/smaps.h"
+#include "sys/process/maps.h"
+#include "sys/process/numa_maps.h"
+#include "sys/process/outside.h"
+#include "sys/process/proc.h"
+#include "sys/process/smaps.h"
 
 /* The numbers behind the comm of an ordinary line, from ppid to processor and on. */
 #define TAIL                                                                          \

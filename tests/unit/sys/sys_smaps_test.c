@@ -1,4 +1,4 @@
-/* Tests of sys/smaps.h, of the results in tracefs, and of what sys/thp.h lists. */
+/* Tests of sys/process/smaps.h, of the results in tracefs, and of what sys/memory/thp.h lists. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +10,9 @@
 
 #include "data/sys/fixture.h"
 #include "sys/root.h"
-#include "sys/smaps.h"
-#include "sys/thp.h"
-#include "sys/tracefs.h"
+#include "sys/process/smaps.h"
+#include "sys/memory/thp.h"
+#include "sys/kernel/tracefs.h"
 
 /* A process with three huge pages, MADV_DONTDUMP, and two without. */
 static void test_captured(void **state)

@@ -1,7 +1,7 @@
-/* Tests of sys/swaps.h. */
+/* Tests of sys/memory/swaps.h. */
 #include "data/sys/fixture.h"
-#include "sys/swaps.h"
-#include "sys/zram.h"
+#include "sys/memory/swaps.h"
+#include "sys/memory/zram.h"
 
 /* As 6.18 printed it. */
 static const char captured[] =

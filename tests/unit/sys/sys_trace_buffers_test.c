@@ -1,7 +1,7 @@
 /* The sizes of ftrace's ring buffers, as the kernel prints them. */
 #include "data/sys/fixture.h"
 
-#include "sys/trace_buffers.h"
+#include "sys/kernel/trace_buffers.h"
 
 static void sizes(void **state)
 {

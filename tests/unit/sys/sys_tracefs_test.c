@@ -1,6 +1,6 @@
-/* Tests of sys/tracefs.h. */
+/* Tests of sys/kernel/tracefs.h. */
 #include "data/sys/fixture.h"
-#include "sys/tracefs.h"
+#include "sys/kernel/tracefs.h"
 
 #define FIELD "\toffset:8;\tsize:4;\tsigned:1;\n"
 

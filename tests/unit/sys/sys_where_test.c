@@ -6,11 +6,11 @@
 #include <sys/socket.h>
 
 #include "base/top.h"
-#include "sys/kpage.h"
-#include "sys/memfs.h"
-#include "sys/percpu.h"
-#include "sys/unix_queues.h"
-#include "sys/vmallocinfo.h"
+#include "sys/memory/kpage.h"
+#include "sys/memory/memfs.h"
+#include "sys/memory/percpu.h"
+#include "sys/memory/unix_queues.h"
+#include "sys/memory/vmallocinfo.h"
 
 static const struct vmalloc_caller *caller_of(const struct vmallocinfo *info, const char *name)
 {

@@ -1,10 +1,11 @@
-/* Tests of sys/buddyinfo.h, sys/pagetypeinfo.h, sys/extfrag.h and sys/zoneinfo.h. */
+/* Tests of sys/memory/buddyinfo.h, sys/memory/pagetypeinfo.h, sys/memory/extfrag.h and
+ * sys/memory/zoneinfo.h. */
 #include "data/sys/fixture.h"
-#include "sys/buddyinfo.h"
-#include "sys/extfrag.h"
+#include "sys/memory/buddyinfo.h"
+#include "sys/memory/extfrag.h"
 #include "sys/keyvals.h"
-#include "sys/pagetypeinfo.h"
-#include "sys/zoneinfo.h"
+#include "sys/memory/pagetypeinfo.h"
+#include "sys/memory/zoneinfo.h"
 
 static const struct zone_id node1_dma32 = {1, "DMA32"};
 static const struct zone_id node0_normal = {0, "Normal"};

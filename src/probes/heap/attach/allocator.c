@@ -11,8 +11,8 @@
 #include "capture/uprobe.h"
 #include "probes/heap/attach/attached.h"
 #include "probes/heap/attach/libraries.h"
-#include "sys/maps.h"
-#include "sys/proc.h"
+#include "sys/process/maps.h"
+#include "sys/process/proc.h"
 
 /* In the order in which probes are put there: what frees first, so that nothing is seen allocated
  * whose free was missed. */

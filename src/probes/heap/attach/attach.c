@@ -13,8 +13,8 @@
 #include "capture/preload_check.h"
 #include "capture/uprobe.h"
 #include "probes/heap/heap_opts.h"
-#include "sys/cgroup.h"
-#include "sys/proc.h"
+#include "sys/group/cgroup.h"
+#include "sys/process/proc.h"
 
 #define BLOCKS_LEAST 65536U
 #define BLOCKS_USUAL 262144U

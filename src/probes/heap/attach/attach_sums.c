@@ -8,7 +8,7 @@
 #include "capture/names/names.h"
 #include "probes/heap/attach/attach.h"
 #include "probes/heap/heap_opts.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 static void site_add(void *to, const void *from)
 {

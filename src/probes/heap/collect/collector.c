@@ -15,8 +15,8 @@
 #include "probes/heap/collect/collector_inner.h"
 #include "probes/heap/events/event_writer.h"
 #include "probes/heap/collect/lineage.h"
-#include "sys/cgroup.h"
-#include "sys/proc.h"
+#include "sys/group/cgroup.h"
+#include "sys/process/proc.h"
 
 #define FEW_WORDS 512           /* after a turn with fewer, sleep */
 #define LONG_MS 5               /* the longest sleep while programs run */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 #include "tracker/ring.h"
 
 #define TOLD 5

@@ -8,7 +8,7 @@
 
 #include "base/vec.h"
 #include "capture/capture.h"
-#include "sys/cgroup.h"
+#include "sys/group/cgroup.h"
 
 struct near_limit {
 	u32 pid;    /* 0: of a group */

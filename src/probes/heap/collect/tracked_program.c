@@ -16,7 +16,7 @@
 #include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/events/event_writer.h"
 #include "sys/keyvals.h"
-#include "sys/maps.h"
+#include "sys/process/maps.h"
 
 /* Of a thread, or with tid 0 of a process. Untouched where it is gone. */
 static void comm_read(u32 pid, u32 tid, char comm[COMM_LEN])

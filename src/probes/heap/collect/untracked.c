@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 #define PROCESSES 128 /* looked at in one look */
 #define TOLD 8

@@ -14,7 +14,7 @@
 #include "probes/heap/account/account.h"
 #include "probes/heap/heap.h"
 #include "probes/heap/account/mappings.h"
-#include "sys/maps.h"
+#include "sys/process/maps.h"
 
 /* Names of files, as many processes have the same. */
 struct residence_names {

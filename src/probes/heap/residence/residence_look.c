@@ -6,10 +6,10 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "probes/heap/residence/residence.h"
-#include "sys/pagemap.h"
-#include "sys/proc.h"
+#include "sys/process/pagemap.h"
+#include "sys/process/proc.h"
 #include "sys/root.h"
-#include "sys/smaps.h"
+#include "sys/process/smaps.h"
 
 #define LOOK_MS 20    /* where there is more than was found before … */
 #define AGAIN_MS 100  /* … or about as much */

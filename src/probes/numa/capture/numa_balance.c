@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "probes/numa/numa_opts.h"
-#include "sys/kernelfs.h"
+#include "sys/kernel/kernelfs.h"
 #include "sys/root.h"
 #include "sys/sysctl.h"
 

@@ -6,7 +6,7 @@
 
 #include "capture/names/names.h"
 #include "sym/hash.h"
-#include "sys/maps.h"
+#include "sys/process/maps.h"
 
 struct known_id {
 	UT_hash_handle hh;

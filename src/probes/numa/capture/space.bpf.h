@@ -7,7 +7,7 @@
 #define MEMWHY_PROBES_NUMA_CAPTURE_SPACE_BPF_H
 
 #include "probes/numa/capture/ring.bpf.h"
-#include "sys/mempolicy_abi.h"
+#include "sys/calls/mempolicy_abi.h"
 
 /* Of x86-64. */
 enum {

@@ -8,8 +8,8 @@
 #include "probes/numa/numa.h"
 #include "probes/numa/judge/numa_words.h"
 #include "probes/processes/processes.h"
-#include "sys/mempolicy.h"
-#include "sys/whereabouts.h"
+#include "sys/calls/mempolicy.h"
+#include "sys/process/whereabouts.h"
 
 #define STACK_LINES 3 /* of the call, innermost ones */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "perfdata/data_src.h"
-#include "sys/maps.h"
+#include "sys/process/maps.h"
 
 enum { /* attr.type and attr.config of include/uapi/linux/perf_event.h */
 	PMU_SOFTWARE = 1,

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/units.h"
-#include "sys/maps.h"
-#include "sys/pages.h"
-#include "sys/proc.h"
+#include "sys/process/maps.h"
+#include "sys/process/pages.h"
+#include "sys/process/proc.h"
 
 #define DIRECTORY "/run/memwhy"
 #define MAGIC 0x31797274616d756eULL /* "numatry1" */

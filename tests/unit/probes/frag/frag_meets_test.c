@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "probes/frag/frag_meets.h"
-#include "sys/extfrag.h"
+#include "sys/memory/extfrag.h"
 
 /* Free: 6 single pages and two blocks of order 4, 38 pages; the marks are 10 and 20. */
 static struct frag_pool pool(void)

@@ -15,10 +15,10 @@
 #include "base/clock.h"
 #include "probes/holders/holders.h"
 #include "probes/system/system.h"
-#include "sys/counts.h"
-#include "sys/fdlink.h"
-#include "sys/pids_limit.h"
-#include "sys/sysvipc.h"
+#include "sys/memory/counts.h"
+#include "sys/process/fdlink.h"
+#include "sys/group/pids_limit.h"
+#include "sys/memory/sysvipc.h"
 
 #define MIB (1ULL << 20)
 

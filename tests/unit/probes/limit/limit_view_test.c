@@ -6,7 +6,7 @@
 #include "probes/limit/limit_files.h"
 #include "probes/limit/limit_judge.h"
 #include "probes/limit/limit_view.h"
-#include "sys/diskstats.h"
+#include "sys/memory/diskstats.h"
 
 #define MIB (1ULL << 20)
 #define PAGE 4096ULL

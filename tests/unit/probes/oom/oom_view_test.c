@@ -5,7 +5,7 @@
 #include "probes/oom/oom_history.h"
 #include "probes/oom/oom_view.h"
 #include "probes/where/where.h"
-#include "sys/oomlog_memory.h"
+#include "sys/memory/oomlog_memory.h"
 #include "probes/processes/processes.h"
 #include "probes/system/system.h"
 

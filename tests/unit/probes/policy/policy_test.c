@@ -15,8 +15,8 @@
 #include "base/vec.h"
 #include "capture/place.h"
 #include "probes/policy/policy_judge.h"
-#include "sys/kcore.h"
-#include "sys/mempolicy.h"
+#include "sys/kernel/kcore.h"
+#include "sys/calls/mempolicy.h"
 
 static void assert_mode(u32 mode, const char *want)
 {

@@ -10,7 +10,7 @@
 
 #include "probes/processes/processes.h"
 #include "probes/processes/processes_files.h"
-#include "sys/proc.h"
+#include "sys/process/proc.h"
 
 /* More than the time within which a sampler does not sample again. */
 #define DUE_US 460000

@@ -4,9 +4,9 @@
 #include "capture/syscalls.h"
 #include "probes/syscalls/syscalls_line.h"
 #include "probes/syscalls/syscalls_words.h"
-#include "sys/syscall_args.h"
-#include "sys/syscall_flags.h"
-#include "sys/syscalls.h"
+#include "sys/calls/syscall_args.h"
+#include "sys/calls/syscall_flags.h"
+#include "sys/calls/syscalls.h"
 #include "view_fixture.h"
 
 /* A call with what was copied of its arguments. */

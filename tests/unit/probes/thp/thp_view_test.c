@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "probes/thp/thp.h"
 #include "probes/thp/thp_view.h"
-#include "sys/huge_waste.h"
+#include "sys/process/huge_waste.h"
 #include "probes/thp/thp_words.h"
 #include "view_fixture.h"
 

@@ -10,8 +10,8 @@
 #include "probes/holders/holders.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_view.h"
-#include "sys/managed.h"
-#include "sys/zoneinfo.h"
+#include "sys/heap/managed.h"
+#include "sys/memory/zoneinfo.h"
 
 #define KIB 1024ULL
 #define MIB (KIB * KIB)

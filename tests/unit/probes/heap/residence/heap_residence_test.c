@@ -8,8 +8,8 @@
 #include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/residence/fault_events.h"
 #include "probes/heap/view/heap_view.h"
-#include "sys/pagemap.h"
-#include "sys/smaps.h"
+#include "sys/process/pagemap.h"
+#include "sys/process/smaps.h"
 #include "view_fixture.h"
 
 #define PRESENT (1ULL << 63)

@@ -8,7 +8,7 @@
 #include "probes/numa/view/numa_view.h"
 #include "probes/processes/processes.h"
 #include "render/render_text.h"
-#include "sys/mempolicy_abi.h"
+#include "sys/calls/mempolicy_abi.h"
 
 #define PAGES 100
 

@@ -1,0 +1,116 @@
+/* See sysvipc.h. */
+#include "sys/memory/sysvipc.h"
+
+#include "sys/root.h"
+#include "sys/scan.h"
+
+void shm_segments_free(struct shm_segments *s)
+{
+	vec_free(&s->list);
+}
+
+static bool octal(struct scan *s, u32 *ret)
+{
+	u64 v, o = 0;
+
+	if (!scan_u64(s, &v) || v > 77777)
+		return false;
+	for (u64 place = 1; v; v /= 10, place *= 8)
+		o += v % 10 * place;
+	*ret = (u32)o;
+	return true;
+}
+
+/* sysvipc_shm_proc_show() (ipc/shm.c, 6.18): key shmid perms size cpid lpid nattch uid gid cuid
+ * cgid atime dtime ctime rss swap. */
+static bool line_parse(struct scan s, struct shm_segment *g)
+{
+	u64 creator_gid;
+	struct shm_segment r = {};
+
+	if (!scan_s64(&s, &r.key) || !scan_u64(&s, &r.id) || !octal(&s, &r.perms) ||
+		!scan_u64(&s, &r.size_bytes) || !scan_u32(&s, INT32_MAX, &r.creator_pid) ||
+		!scan_u32(&s, INT32_MAX, &r.last_pid) || !scan_u64(&s, &r.attached) ||
+		!scan_u32(&s, UINT32_MAX, &r.uid) || !scan_u32(&s, UINT32_MAX, &r.gid) ||
+		!scan_u32(&s, UINT32_MAX, &r.creator_uid) || !scan_u64(&s, &creator_gid) ||
+		!scan_u64(&s, &r.attach_time) || !scan_u64(&s, &r.detach_time) ||
+		!scan_u64(&s, &r.change_time) || !scan_u64(&s, &r.resident_bytes) ||
+		!scan_u64(&s, &r.swap_bytes))
+		return false;
+	*g = r;
+	return true;
+}
+
+int shm_segments_parse(const char *text, struct shm_segments *ret)
+{
+	struct scan line;
+	int rc = 0;
+
+	ret->list.n = 0;
+	while (!rc && ret->list.n < SHM_SEGMENTS_MAX && scan_line(&text, &line)) {
+		struct shm_segment g;
+
+		if (line_parse(line, &g))
+			rc = vec_push(&ret->list, g);
+	}
+	return rc;
+}
+
+int shm_segments_read(struct shm_segments *ret)
+{
+	_cleanup_str_ struct str text = {};
+	int rc = sys_read(&text, "/proc/sysvipc/shm");
+
+	ret->list.n = 0;
+	return rc ? rc : shm_segments_parse(str_get(&text), ret);
+}
+
+/* sysvipc_msg_proc_show() (ipc/msg.c, 6.18): key msqid perms cbytes qnum lspid lrpid uid gid cuid
+ * cgid stime rtime ctime. */
+static bool queue_parse(struct scan s, struct msg_queues *r)
+{
+	u64 id, perms, bytes, messages, skipped, received;
+	u32 sender, receiver;
+	s64 key;
+
+	if (!scan_s64(&s, &key) || !scan_u64(&s, &id) || !scan_u64(&s, &perms) ||
+		!scan_u64(&s, &bytes) || !scan_u64(&s, &messages) ||
+		!scan_u32(&s, INT32_MAX, &sender) || !scan_u32(&s, INT32_MAX, &receiver))
+		return false;
+	for (int i = 0; i < 5; i++) /* four ids and the time of the last message sent */
+		if (!scan_u64(&s, &skipped))
+			return false;
+	if (!scan_u64(&s, &received))
+		return false;
+	r->queues++;
+	r->messages += messages;
+	r->bytes += bytes;
+	if (bytes < r->worst_bytes)
+		return true;
+	r->worst_id = id;
+	r->worst_bytes = bytes;
+	r->worst_messages = messages;
+	r->worst_sender = sender;
+	r->worst_receiver = receiver;
+	r->worst_received_s = received;
+	return true;
+}
+
+void msg_queues_parse(const char *text, struct msg_queues *ret)
+{
+	struct scan line;
+
+	*ret = (struct msg_queues){};
+	while (scan_line(&text, &line))
+		queue_parse(line, ret);
+}
+
+int msg_queues_read(struct msg_queues *ret)
+{
+	_cleanup_str_ struct str text = {};
+	int rc = sys_read(&text, "/proc/sysvipc/msg");
+
+	if (!rc)
+		msg_queues_parse(str_get(&text), ret);
+	return rc;
+}
