@@ -7,56 +7,20 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/shape.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "probes/faults/faults.h"
 #include "probes/processes/processes.h"
-#include "rules/facts.h"
+#include "rules/growth.h"
 #include "rules/rules.h"
 #include "rules/runtime.h"
 
-#define MIN_SECONDS 4.0
-#define MIN_RATE (64.0 * 1024) /* bytes a second */
-#define MIN_GROWTH (2.0 * 1024 * 1024)
 #define MIN_SPACE_GROWTH (256.0 * 1024 * 1024) /* of address space: it costs little by itself */
 #define SPACE_OF_ANON 4.0                      /* times the growth of memory: it is not used */
-#define GONE_NS (1500 * NSEC_PER_MSEC) /* before the end: what was not seen since has ended */
-#define SOON_S 600.0
-#define LATER_S 3600.0
-#define LARGE_PART 0.25 /* of the room there was at first: it hurts whatever it is */
-#define LONG_S 60.0     /* what grows for so long is no start, and no phase of a second or two */
-#define NOTES 3         /* of what may never hurt */
+#define NOTES 3                                /* of what may never hurt */
 #define MIN_KIN 3
-#define SOMETIME_S (48 * 3600.0)
-#define CLOCKWORK 0.99
-#define IN_MINUTES_S 180.0
-#define ROOM_TAKEN 0.9
-#define YOUNG_NS (60 * NSEC_PER_SEC) /* may still be starting up */
-#define PATH_LEAST 0.15              /* of the sampled faults: a smaller share says nothing */
-#define NEW_SECONDS 8.0              /* began within the look: what grew so long is told, … */
-#define NEW_FIT 0.97                 /* … if it did like a clock */
-#define BOUND_S 60.0                 /* room that is full before is no bound */
-#define FULL_S 1.0                   /* until what it grows in is used up: it is */
-#define ONE_PART 0.7 /* of what a family grew: one process that has it is told alone */
-
-struct grown {
-	struct shape anon, space;
-	u64 start_ns; /* of the process: an id that is used again begins anew */
-	u64 cgroup;
-	u32 stack;
-	u64 stack_faults;           /* of the code path with the most faults on anonymous memory */
-	u64 faults;                 /* sampled with a stack */
-	struct process_path walked; /* the same of stacks that need no frame pointers */
-	u64 swap_bytes;             /* as it was last known */
-	u64 first_stack_bytes, stack_bytes; /* of its first thread; 0: not known */
-	u64 heap_limit_bytes;               /* as its command line says; 0: it does not */
-	u32 ppid;
-	bool swap_known;
-	bool headless; /* its first thread has ended, others run on */
-	bool told;     /* as one of a family */
-	char comm[COMM_LEN];
-};
+#define PATH_LEAST 0.15 /* of the sampled faults: a smaller share says nothing */
+#define ONE_PART 0.7    /* of what a family grew: one process that has it is told alone */
 
 struct kin_key {
 	char comm[COMM_LEN];
@@ -194,148 +158,23 @@ static int feed(void *v, const struct rec *r)
 	return facts_feed(&s->sums.facts, r);
 }
 
-/* What one growth is about, and when it hurts. */
-struct verdict {
-	double rate, seconds, grown;
-	double left;      /* seconds until what it grows in is used up; below 0: not known */
-	u64 room;         /* what is left of that */
-	const char *what; /* "available memory" */
-	bool young;       /* it may still be starting up */
-	bool newer;       /* it is younger than the look */
-	bool drifts;      /* beneath its ups and downs */
-	bool group;       /* what it grows in is the room of its group */
-	bool bounded;     /* it fills what it had mapped before, and that fits into what is left */
-	double fit;       /* R² of a line */
-	u64 mapped;       /* that it may still touch */
-	int level;
-};
-
-static double grown_bytes(const struct shape *s)
+static bool judge(const struct state *s, const struct report *r, const struct grown *g,
+	struct growth_verdict *ret)
 {
-	return s->trend.last - s->trend.first;
-}
+	struct growth_seen seen = {&s->sums.facts, s->last_ns};
 
-static double seconds_of(const struct shape *s)
-{
-	return (double)(s->trend.last_ns - s->trend.first_ns) / 1e9;
-}
-
-/* The group nearest to its limit that a process is in. */
-static u64 room_in_group(const struct state *s, const struct report *r, u64 cgroup)
-{
-	const char *path = stream_cgroup(r->stream, cgroup);
-	u64 room = ~0ULL;
-
-	for (size_t i = 0; path && i < s->sums.facts.cgroups.n; i++) {
-		const struct cgroup_usage *cg = groups_value(&s->sums.facts.cgroups, i);
-		const char *top = stream_cgroup(r->stream, cg->cgroup);
-		size_t n = top ? strlen(top) : 0;
-		u64 used;
-
-		if (cg->limit_bytes == CGROUP_USAGE_NONE || n < 2 || strncmp(path, top, n) != 0 ||
-			(path[n] && path[n] != '/'))
-			continue;
-		used = cg->usage_bytes;
-		if (cg->h.flags & CGROUP_HAS_PARTS) /* page cache makes room */
-			used -= MIN(used, cg->file_bytes);
-		room = MIN(room, cg->limit_bytes > used ? cg->limit_bytes - used : 0);
-	}
-	return room;
-}
-
-static void when_it_hurts(
-	const struct state *s, const struct report *r, u64 cgroup, struct verdict *d)
-{
-	u64 group = cgroup ? room_in_group(s, r, cgroup) : ~0ULL;
-
-	d->left = -1;
-	d->what = "available memory";
-	if (facts_known(&s->sums.facts, "MemAvailable")) {
-		d->room = facts_last(&s->sums.facts, "MemAvailable");
-		d->left = (double)d->room / d->rate;
-	}
-	if (group != ~0ULL && (d->left < 0 || group < d->room)) {
-		d->room = group;
-		d->what = "room below the limit of its group";
-		d->group = true;
-		d->left = (double)group / d->rate;
-	}
-}
-
-/* What lasts, or is large against the room there is, is told louder than what may end soon. */
-static int level_of(const struct verdict *d)
-{
-	bool large = d->left >= 0 && d->grown >= LARGE_PART * ((double)d->room + d->grown);
-
-	if (d->drifts || d->bounded)
-		return LEVEL_NOTE;
-	/* Its group is full in some minutes, and it grows like a clock: its youth is no comfort. */
-	if (d->group && !d->newer && d->fit >= CLOCKWORK && d->left < IN_MINUTES_S)
-		return d->young ? LEVEL_RISK : LEVEL_WARNING;
-	if (d->newer || d->young)
-		return large ? LEVEL_RISK : LEVEL_NOTE;
-	if (large || (d->left >= 0 && d->left < SOON_S))
-		return LEVEL_WARNING;
-	if (d->left < 0 || d->left < (d->seconds >= LONG_S ? SOMETIME_S : LATER_S))
-		return LEVEL_RISK;
-	return LEVEL_NOTE;
-}
-
-static bool is_young(const struct grown *g, const struct shape *s)
-{
-	return g->start_ns && g->start_ns + YOUNG_NS > s->trend.last_ns && seconds_of(s) < LONG_S;
-}
-
-/* A heap or a pool of a fixed size, or a guest, fills a mapping that is there: its address space
- * does not grow meanwhile, and it ends with what is mapped. Allocators map ahead, in ever larger
- * steps: what is full in a moment says nothing. */
-static void bound_take(const struct grown *g, struct verdict *d)
-{
-	double mapped = g->space.trend.last - g->anon.trend.last;
-
-	if (!g->space.n || grown_bytes(&g->space) * 4 > d->grown || mapped < 0)
-		return;
-	d->mapped = (u64)mapped;
-	d->bounded =
-		d->room && mapped < ROOM_TAKEN * (double)d->room && mapped >= BOUND_S * d->rate;
-}
-
-/* Is there a growth to tell, and how bad is it? */
-static bool judge(
-	const struct state *s, const struct report *r, const struct grown *g, struct verdict *ret)
-{
-	struct verdict d = {.grown = grown_bytes(&g->anon), .seconds = seconds_of(&g->anon)};
-	enum shape_kind kind = shape_judge(&g->anon, &d.rate);
-
-	d.drifts = kind == SHAPE_DRIFTS;
-	if (d.drifts)
-		d.grown = d.rate * d.seconds;
-	if ((kind != SHAPE_RISING && !d.drifts) || d.seconds < MIN_SECONDS || d.rate < MIN_RATE ||
-		d.grown < MIN_GROWTH || g->anon.trend.last_ns + GONE_NS < s->last_ns)
-		return false;
-	d.young = is_young(g, &g->anon);
-	d.newer = d.young && g->start_ns >= r->stream->first_ns;
-	when_it_hurts(s, r, g->cgroup, &d);
-	d.fit = trend_fit(&g->anon.trend);
-	bound_take(g, &d);
-	/* Where its group is full its ups and downs are of what is pushed out and comes back. */
-	if (d.drifts && d.left >= 0 && d.left < FULL_S)
-		return false;
-	d.level = level_of(&d);
-	*ret = d;
-	/* What begins while others are looked at, and is not large, is a compiler or the like,
-	 * unless it goes on and on. */
-	return d.level > LEVEL_NOTE || !d.newer || r->scoped ||
-	       (d.seconds >= NEW_SECONDS && d.fit >= NEW_FIT);
+	return growth_judge(&seen, r, g, ret);
 }
 
 static void tell_numbers(
-	struct report *r, struct finding *f, const struct shape *s, const struct verdict *d)
+	struct report *r, struct finding *f, const struct shape *s, const struct growth_verdict *d)
 {
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	f->held_bytes = (u64)d->grown;
-	f->losses = d->left >= 0 && d->left < SOON_S ? LOSS_RECLAIM | LOSS_SWAP | LOSS_REFAULT : 0;
+	f->losses = d->left >= 0 && d->left < GROWTH_SOON_S
+			    ? LOSS_RECLAIM | LOSS_SWAP | LOSS_REFAULT
+			    : 0;
 	f->confidence = report_text(r,
 		"%s: its lower edge rose all the time (%llu samples, R² of a line %.2f), but %.0f "
 		"s cannot tell a leak from a cache that fills",
@@ -347,7 +186,7 @@ static void tell_numbers(
 		finding_line(r, f->evidence, "from %s to %s in %.0f s",
 			fmt_bytes(a, (u64)s->trend.first), fmt_bytes(b, (u64)s->trend.last),
 			d->seconds);
-	if (d->left >= 0 && d->left < FULL_S)
+	if (d->left >= 0 && d->left < GROWTH_FULL_S)
 		finding_line(r, f->evidence, "%s is used up: %s are left", d->what,
 			fmt_bytes(a, d->room));
 	else if (d->left >= 0 && d->left < 30 * 86400.0)
@@ -377,7 +216,7 @@ static void tell_path(struct report *r, struct finding *f, const struct grown *g
 }
 
 /* Most of what it grew by is the stack of its first thread. */
-static bool is_stack(const struct grown *g, const struct verdict *d)
+static bool is_stack(const struct grown *g, const struct growth_verdict *d)
 {
 	return g->first_stack_bytes &&
 	       (double)counter_rise(g->first_stack_bytes, g->stack_bytes) >= ONE_PART * d->grown;
@@ -418,7 +257,7 @@ static void tell_heap(struct report *r, struct finding *f, u32 tgid, const struc
 		"`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);
 }
 
-static void tell(struct report *r, u32 tgid, const struct grown *g, const struct verdict *d)
+static void tell(struct report *r, u32 tgid, const struct grown *g, const struct growth_verdict *d)
 {
 	struct finding *f = report_finding(r, d->level, "growth");
 	const char *who;
@@ -467,7 +306,7 @@ static const struct grown *biggest_of(const struct state *s, const struct kin_ke
 		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
 
 		if (!is_of_kin(g, tgid, k) || !g->anon.n ||
-			(best && grown_bytes(&g->anon) <= grown_bytes(&best->anon)))
+			(best && growth_bytes(&g->anon) <= growth_bytes(&best->anon)))
 			continue;
 		best = g;
 		*ret_tgid = tgid;
@@ -505,7 +344,7 @@ static void kin_mark(struct state *s, const struct kin_key *k)
 }
 
 static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
-	const struct kin *kin, const struct verdict *d)
+	const struct kin *kin, const struct growth_verdict *d)
 {
 	struct finding *f = report_finding(r, d->level, "growth");
 	const struct process_family *last = &kin->last;
@@ -529,9 +368,9 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 		"each",
 		last->first_processes, last->processes);
 	g = biggest_of(s, k, &tgid);
-	if (g && grown_bytes(&g->anon) > 0) {
+	if (g && growth_bytes(&g->anon) > 0) {
 		finding_line(r, f->evidence, "%s grew most, by %s", report_process(r, tgid),
-			fmt_bytes(c, (u64)grown_bytes(&g->anon)));
+			fmt_bytes(c, (u64)growth_bytes(&g->anon)));
 		tell_path(r, f, g);
 	}
 	f->why = piles ? "New processes come and the old ones stay: none grows by itself, all of "
@@ -564,7 +403,7 @@ static void families_report(struct report *r, struct state *s)
 		struct kin *kin = groups_value(&s->kin, i);
 		struct grown all = {.anon = kin->anon, .cgroup = group_of_kin(s, k)};
 		const struct grown *g;
-		struct verdict d;
+		struct growth_verdict d;
 		u32 tgid = 0;
 
 		g = biggest_of(s, k, &tgid);
@@ -572,7 +411,7 @@ static void families_report(struct report *r, struct state *s)
 		all.start_ns = kin->last.oldest_ns ? kin->last.oldest_ns : g ? g->start_ns : 0;
 		if (!judge(s, r, &all, &d) || kin->last.processes < MIN_KIN)
 			continue;
-		if (g && grown_bytes(&g->anon) >= ONE_PART * d.grown)
+		if (g && growth_bytes(&g->anon) >= ONE_PART * d.grown)
 			continue;
 		tell_kin(r, s, k, kin, &d);
 		kin_mark(s, k);
@@ -595,12 +434,12 @@ static void tell_space(struct report *r, u32 tgid, const struct grown *g, double
 		report_process(r, tgid), fmt_bytes(c, (u64)rate));
 	f->confidence = report_text(r,
 		"medium: it rose all the time, but %.0f s cannot tell whether it will stop",
-		seconds_of(&g->space));
+		growth_seconds(&g->space));
 	finding_line(r, f->evidence, "address space from %s to %s in %.0f s",
 		fmt_bytes(a, (u64)g->space.trend.first), fmt_bytes(b, (u64)g->space.trend.last),
-		seconds_of(&g->space));
+		growth_seconds(&g->space));
 	finding_line(r, f->evidence, "its anonymous memory rose by %s meanwhile",
-		fmt_bytes(a, (u64)MAX(grown_bytes(&g->anon), 0.0)));
+		fmt_bytes(a, (u64)MAX(growth_bytes(&g->anon), 0.0)));
 	f->why =
 		"Mappings that are not unmapped take no memory until they are touched, but each "
 		"counts for vm.max_map_count, RLIMIT_AS and, where overcommit is limited, for what "
@@ -615,26 +454,27 @@ static void tell_space(struct report *r, u32 tgid, const struct grown *g, double
 
 static void space_report(struct report *r, const struct state *s, u32 tgid, const struct grown *g)
 {
-	double rate, grown = grown_bytes(&g->space);
+	double rate, grown = growth_bytes(&g->space);
 	u64 memory = MAX(r->stream->host.memory_bytes, 1ULL);
 
 	if (shape_judge(&g->space, &rate) != SHAPE_RISING || grown < MIN_SPACE_GROWTH ||
-		seconds_of(&g->space) < MIN_SECONDS ||
-		grown < SPACE_OF_ANON * MAX(grown_bytes(&g->anon), 0.0) ||
-		g->space.trend.last_ns + GONE_NS < s->last_ns)
+		growth_seconds(&g->space) < GROWTH_MIN_SECONDS ||
+		grown < SPACE_OF_ANON * MAX(growth_bytes(&g->anon), 0.0) ||
+		g->space.trend.last_ns + GROWTH_GONE_NS < s->last_ns)
 		return;
 	/* All of memory within the hour, or more than there is already. */
 	tell_space(r, tgid, g, rate,
-		!is_young(g, &g->space) && (rate * LATER_S > (double)memory ||
-						   g->space.trend.last > 4.0 * (double)memory)
+		!growth_is_young(g, &g->space) &&
+				(rate * GROWTH_LATER_S > (double)memory ||
+					g->space.trend.last > 4.0 * (double)memory)
 			? LEVEL_RISK
 			: LEVEL_NOTE);
 }
 
 /* Of the growth that may never hurt only the greatest is worth a line. */
-static bool worth(const struct state *s, const struct report *r, const struct verdict *d)
+static bool worth(const struct state *s, const struct report *r, const struct growth_verdict *d)
 {
-	struct verdict other;
+	struct growth_verdict other;
 	size_t greater = 0;
 
 	if (d->level > LEVEL_NOTE)
@@ -651,7 +491,7 @@ static bool worth(const struct state *s, const struct report *r, const struct ve
 static int report(void *v, struct report *r)
 {
 	struct state *s = v;
-	struct verdict d;
+	struct growth_verdict d;
 
 	families_report(r, s);
 	for (size_t i = 0; i < s->sums.by.n; i++) {

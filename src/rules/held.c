@@ -334,6 +334,21 @@ int held_level_stuck(const struct report *r, u64 bytes)
 	return level >= 0 && share >= STUCK_SHARE ? MAX(level, (int)LEVEL_RISK) : level;
 }
 
+struct finding *held_finding(struct report *r, int level, const char *rule, u64 bytes)
+{
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, rule);
+
+	if (x)
+		x->held_bytes = bytes;
+	return x;
+}
+
+void held_in_kernel(struct finding *x, u64 bytes, u64 first_bytes)
+{
+	x->losses = LOSS_KERNEL;
+	x->grown_bytes = counter_rise(first_bytes, bytes);
+}
+
 u64 held_file_bytes(const struct held_process *p)
 {
 	u64 shared = (u64)p->kinds[FD_EPOLL] + p->kinds[FD_EVENT] + p->kinds[FD_WATCH];

@@ -81,6 +81,10 @@ const char *held_who(struct report *r, const struct held_top *t);
 int held_level(const struct report *r, u64 bytes);
 /* The same of what nobody can mean to have, or get rid of: a risk from 3 % on. */
 int held_level_stuck(const struct report *r, u64 bytes);
+/* A finding about so many bytes; NULL also where the level is -1. */
+struct finding *held_finding(struct report *r, int level, const char *rule, u64 bytes);
+/* What it has is in slab caches, or in pages that no counter has. */
+void held_in_kernel(struct finding *x, u64 bytes, u64 first_bytes);
 /* What a thread takes: kernel stack, task and its signal and page table parts. */
 #define HELD_THREAD_BYTES (32ULL << 10)
 /* What an open file of the process takes, estimated by what it has most. */

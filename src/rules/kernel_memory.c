@@ -1,19 +1,15 @@
-/* Memory that the kernel keeps for processes: pipes and sockets that nobody reads, page tables,
- * threads, BPF maps. Each is told by who has most of it. */
+/* Memory that the kernel keeps for processes: pipes and sockets that nobody reads, page tables, BPF
+ * maps; tasks are in many_tasks.c. Each is told by who has most of it. */
 #include <string.h>
 
 #include "base/units.h"
 #include "rules/held.h"
+#include "rules/kernel_memory.h"
 #include "rules/rules.h"
 #include "sys/process/fdlink.h"
 
-#define MANY_THREADS 2000
-#define ZOMBIE_BYTES (10ULL << 10) /* task_struct and signal_struct, and what hangs on them */
-#define THREADS_MORE 100
 #define PROGRAMS_TOLD 2 /* of each kind */
-#define MANY_MAPPINGS 3000
-#define MAPPING_BYTES 256
-#define SPARSE 20 /* page tables are more than 1/20 of what they map: 1/512 is usual */
+#define SPARSE 20       /* page tables are more than 1/20 of what they map: 1/512 is usual */
 
 static u64 pipe_bytes(const struct held_process *p)
 {
@@ -40,34 +36,19 @@ static u64 bpf_bytes(const struct held_process *p)
 	return p->bpf_bytes;
 }
 
-static struct finding *begin(struct report *r, int level, const char *rule, u64 bytes)
-{
-	struct finding *x = level < 0 ? NULL : report_finding(r, level, rule);
-
-	if (x)
-		x->held_bytes = bytes;
-	return x;
-}
-
-/* What it has is in slab caches, or in pages that no counter has. */
-static void in_kernel(struct finding *x, u64 bytes, u64 first_bytes)
-{
-	x->losses = LOSS_KERNEL;
-	x->grown_bytes = counter_rise(first_bytes, bytes);
-}
-
 static void tell_pipes(struct report *r, const struct held *h, const struct held_top *top)
 {
 	const struct held_top t = *top;
 	struct held_growth g = held_growth_of(h, &t);
-	struct finding *x = begin(r, held_level_unread(r, t.bytes, &g), "pipe-buffers", t.bytes);
+	struct finding *x =
+		held_finding(r, held_level_unread(r, t.bytes, &g), "pipe-buffers", t.bytes);
 	const struct held_process *p;
 	char a[UNIT_BUF];
 
 	if (!x)
 		return;
 	p = &t.most->last;
-	in_kernel(x, t.bytes, t.first_bytes);
+	held_in_kernel(x, t.bytes, t.first_bytes);
 	x->tgid = p->tgid;
 	x->title = report_text(r, "%s keeps %s in pipes that are not read", held_who(r, &t),
 		fmt_bytes(a, t.bytes));
@@ -204,7 +185,7 @@ static void tell_sockets(struct report *r, const struct held *h)
 	const struct held_top *t = in.bytes >= out.bytes ? &in : &out;
 	struct held_growth g = held_growth_of(h, t);
 	double tcp_left = tcp_left_s(h, t, &g);
-	struct finding *x = begin(r,
+	struct finding *x = held_finding(r,
 		MAX(MAX(held_level_unread(r, in.bytes, &g), held_level_growing(r, t->bytes, &g)),
 			tcp_left < HELD_SOON_S ? (int)LEVEL_RISK : -1),
 		"socket-buffers", t->bytes);
@@ -215,7 +196,7 @@ static void tell_sockets(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	s = sockets_judge(r, &in, &out, h);
-	in_kernel(x, bytes, MAX(in.first_bytes, out.first_bytes));
+	held_in_kernel(x, bytes, MAX(in.first_bytes, out.first_bytes));
 	x->tgid = s.who->tgid;
 	x->title =
 		s.unread ? report_text(r, "%s does not read its sockets: %s wait in socket buffers",
@@ -278,7 +259,7 @@ static void tell_page_tables(struct report *r, const struct held *h)
 	/* In their usual relation to memory that is in use they are no finding. */
 	if (!p || t.bytes * SPARSE < p->rss_bytes)
 		return;
-	x = begin(r, level, "page-tables", t.bytes);
+	x = held_finding(r, level, "page-tables", t.bytes);
 	if (!x)
 		return;
 	x->tgid = p->tgid;
@@ -315,7 +296,7 @@ static void tell_children_tables(struct report *r, const struct held *h)
 	if (!most || most->children < 2 ||
 		most->page_table_bytes * SPARSE < most->anon_bytes + most->most_shared_bytes)
 		return;
-	x = begin(r, held_level_stuck(r, most->page_table_bytes), "page-tables",
+	x = held_finding(r, held_level_stuck(r, most->page_table_bytes), "page-tables",
 		most->page_table_bytes);
 	if (!x)
 		return;
@@ -349,7 +330,7 @@ static void tell_bpf(struct report *r, const struct held *h, const struct held_t
 	int level = held_level_soon(held_level(r, t.bytes), &g);
 	struct finding *x = level == LEVEL_NOTE && t.most && looks_too(r, t.most->last.tgid)
 				    ? NULL
-				    : begin(r, level, "bpf-maps", t.bytes);
+				    : held_finding(r, level, "bpf-maps", t.bytes);
 	const struct held_process *p;
 	char a[UNIT_BUF];
 
@@ -381,7 +362,7 @@ static void tell_bpf(struct report *r, const struct held *h, const struct held_t
 static void tell_bpf_orphans(struct report *r, const struct held *h)
 {
 	const struct held_maps *m = &h->maps;
-	struct finding *x = begin(r, held_level(r, m->bytes), "bpf-maps", m->bytes);
+	struct finding *x = held_finding(r, held_level(r, m->bytes), "bpf-maps", m->bytes);
 	const char *name = report_text(r, "%.15s", m->name);
 	char a[UNIT_BUF], b[UNIT_BUF];
 
@@ -411,265 +392,6 @@ static void tell_bpf_orphans(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
 
-static void threads_lines(struct report *r, struct finding *x, const struct held *h, u32 tgid)
-{
-	char a[UNIT_BUF];
-
-	finding_line(r, x->evidence, "kernel stacks of all %llu threads of the machine: %s",
-		facts_last(&h->facts, "task/threads"),
-		fmt_bytes(a, facts_last(&h->facts, "KernelStack")));
-	x->why = "Each thread has a kernel stack of 16 KiB and some 10 KiB more of the kernel's "
-		 "structures, beside its own stack, also when it only waits.";
-	finding_line(r, x->try_, "Bound the pool that makes them; until then the kernel can:");
-	finding_line(r, x->try_,
-		"`ps -o pid,ppid,nlwp,stat,etime,args --sort=-nlwp --ppid %u -p %u | head`", tgid,
-		tgid);
-	finding_line(r, x->try_, "A limit for its group: pids.max of the pids controller.");
-	finding_line(r, x->undo, "Nothing to undo.");
-	finding_line(r, x->verify, "`grep KernelStack: /proc/meminfo`");
-}
-
-static u64 threads(const struct held_process *p)
-{
-	return p->threads;
-}
-
-static void tell_threads(struct report *r, const struct held *h)
-{
-	struct held_top t = held_most(h, threads);
-	u64 bytes = t.bytes * HELD_THREAD_BYTES;
-	struct finding *x;
-	bool more = t.bytes > t.first_bytes + THREADS_MORE;
-	char a[UNIT_BUF];
-
-	/* Fewer, where there are ever more of them. */
-	if (t.bytes < (more ? MANY_THREADS / 4 : MANY_THREADS))
-		return;
-	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-threads", bytes);
-	if (!x)
-		return;
-	in_kernel(x, bytes, t.first_bytes * HELD_THREAD_BYTES);
-	if (more)
-		x->losses |= LOSS_SPACE; /* each has a stack of its own, and a guard below it */
-	x->tgid = t.most->last.tgid;
-	x->title = report_text(r, "%s has %llu threads%s: some %s of kernel stacks and structures",
-		held_who(r, &t), t.bytes, more ? ", and ever more" : "", fmt_bytes(a, bytes));
-	x->confidence = "high for the count; the memory is estimated at 32 KiB a thread";
-	if (t.bytes > t.first_bytes)
-		finding_line(r, x->evidence, "%llu more than a few seconds before",
-			t.bytes - t.first_bytes);
-	threads_lines(r, x, h, t.most->last.tgid);
-}
-
-static void tell_children(struct report *r, const struct held *h, u32 told)
-{
-	const struct held_children *most = NULL;
-	struct finding *x;
-	u64 bytes;
-	char a[UNIT_BUF];
-
-	for (size_t i = 0; i < h->parents.n; i++) {
-		const struct held_children *c = groups_value(&h->parents, i);
-
-		if (!most || c->children > most->children)
-			most = c;
-	}
-	/* Where the look ended before all were counted, there are more. */
-	if (!most || most->tgid == told || most->children < MANY_THREADS / (most->partial ? 2 : 1))
-		return;
-	/* One that has ended has no stack any more. */
-	bytes = (most->threads - MIN(most->zombies, most->threads)) * HELD_THREAD_BYTES +
-		most->zombies * ZOMBIE_BYTES;
-	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-processes", bytes);
-	if (!x)
-		return;
-	in_kernel(x, bytes, 0);
-	x->tgid = most->tgid;
-	x->title = report_text(r,
-		"%s (pid %u) has %s%llu child processes, %llu of them ended and not waited for: "
-		"some "
-		"%s of "
-		"kernel %sstructures",
-		held_text(r, most->name), most->tgid, most->partial ? "at least " : "",
-		most->children, most->zombies, fmt_bytes(a, bytes),
-		most->zombies < most->children ? "stacks and " : "");
-	x->confidence = most->partial
-				? "high that there are so many: not all processes were looked at; "
-				  "the memory is estimated at 32 KiB a thread, 10 of one that "
-				  "has ended"
-				: "high for the count; the memory is estimated at 32 KiB a thread, "
-				  "10 of one that has ended";
-	finding_line(r, x->evidence, "one of them: %s; page tables of all: %s",
-		held_text(r, most->child), fmt_bytes(a, most->page_table_bytes));
-	threads_lines(r, x, h, most->tgid);
-}
-
-#define ZOMBIES_MORE 50 /* between two looks: fewer may be on their way out */
-#define ZOMBIES_SOON_S 600.0
-
-/* How many more a second, between its first look and its last; 0: hardly any. */
-static double zombies_rate(const struct held *h, const struct held_children *c)
-{
-	const struct held_children *first = groups_find(&h->parents_first, &c->tgid);
-	double seconds = first ? (double)(c->h.time_ns - first->h.time_ns) / 1e9 : 0;
-	u64 more = first ? counter_rise(first->zombies, c->zombies) : 0;
-
-	return seconds > 0 && more >= ZOMBIES_MORE ? (double)more / seconds : 0;
-}
-
-static const struct held_children *zombies_most(const struct held *h)
-{
-	const struct held_children *most = NULL;
-
-	for (size_t i = 0; i < h->parents.n; i++) {
-		const struct held_children *c = groups_value(&h->parents, i);
-
-		if (c->zombies && (!most || zombies_rate(h, c) > zombies_rate(h, most)))
-			most = c;
-	}
-	return most;
-}
-
-/* A parent that does not wait. What these keep is little memory, but numbers and places of tasks:
- * at a limit no fork() succeeds any more, for anybody below it. Who was told, or 0. */
-static u32 tell_zombies(struct report *r, const struct held *h)
-{
-	const struct held_children *c = zombies_most(h);
-	double rate = c ? zombies_rate(h, c) : 0,
-	       left = rate > 0 && c->room ? (double)c->room / rate : HELD_NEVER_S;
-	struct finding *x;
-	char a[UNIT_BUF];
-
-	if (rate <= 0 || left > HELD_SOON_S)
-		return 0;
-	x = begin(r, left < ZOMBIES_SOON_S ? LEVEL_WARNING : LEVEL_RISK, "many-processes",
-		c->zombies * ZOMBIE_BYTES);
-	if (!x)
-		return 0;
-	in_kernel(x, c->zombies * ZOMBIE_BYTES, 0);
-	x->tgid = c->tgid;
-	x->title = report_text(r,
-		"%s (pid %u) does not wait for children that end: %llu are kept (zombies), %.0f "
-		"more a second, and %s is reached in %s",
-		held_text(r, c->name), c->tgid, c->zombies, rate, held_text(r, c->limit),
-		time_left_text(r, left));
-	x->confidence = "high for the count and the rate, medium for the time: whether it goes on "
-			"is not known";
-	finding_line(r, x->evidence, "one of them: %s; it has %llu children that run",
-		held_text(r, c->child), c->children - MIN(c->zombies, c->children));
-	finding_line(
-		r, x->evidence, "%s leaves room for %llu tasks", held_text(r, c->limit), c->room);
-	finding_line(r, x->evidence, "they take some %s of kernel structures",
-		fmt_bytes(a, c->zombies * ZOMBIE_BYTES));
-	x->why = "A process that has ended keeps its number and its place among the tasks until "
-		 "its parent asks for its status. At the limit fork() fails for all that are below "
-		 "it.";
-	finding_line(r, x->try_,
-		"In that program: waitpid() at SIGCHLD, or SIGCHLD ignored (SA_NOCLDWAIT) where no "
-		"status is needed. A container whose first process does not wait: start it with an "
-		"init (docker run --init).");
-	finding_line(r, x->try_,
-		"They go at once when it ends, as their new parent waits for them: restart it.");
-	finding_line(r, x->undo, "Nothing to undo.");
-	finding_line(r, x->verify, "`ps --ppid %u -o stat= | grep -c Z`", c->tgid);
-	return c->tgid;
-}
-
-static u64 mappings(const struct held_process *p)
-{
-	return p->mappings;
-}
-
-/* How many more mappings there are on the machine a second, by the cache that they are in. */
-static double mappings_rate(const struct report *r, const struct facts *f)
-{
-	char name[SLAB_CACHE_NAME_LEN] = "vm_area_struct";
-	const struct slab_usage *s = groups_find(&f->slabs, name);
-
-	return s ? (double)counter_rise(s->first_active_objects, s->active_objects) /
-			       report_seconds(r)
-		 : 0;
-}
-
-/* Stacks of threads that have ended, as far as its mappings tell: most of these are stacks, or
- * their guards, of more than the threads that it has. */
-static u64 stacks_left(const struct held_process *p)
-{
-	u64 left = counter_rise(p->threads, p->guarded);
-
-	return left * 4 >= p->mappings ? left : 0;
-}
-
-static void tell_stacks(struct report *r, struct finding *x, const struct held_process *p)
-{
-	finding_line(r, x->evidence,
-		"%llu of its mappings have a guard below them, as stacks of threads have, and it "
-		"has %u thread%s: the others are of threads that have ended",
-		p->guarded, p->threads, plural(p->threads));
-	x->why = "The stack of a thread that has ended, and what it returned, are kept until "
-		 "another thread calls pthread_join(), unless it was started detached. Each is two "
-		 "mappings and 8 MiB of address space, and keeps the pages that it touched.";
-	finding_line(r, x->try_,
-		"Have each thread joined (pthread_join), or start it detached "
-		"(pthread_detach(), PTHREAD_CREATE_DETACHED).");
-	finding_line(r, x->try_, "Who starts them: `memwhy maps --stacks=user --for 30s -p %u`",
-		x->tgid);
-}
-
-static void tell_mapped(struct report *r, struct finding *x)
-{
-	x->why = "Each mapping is an object of the kernel, and each process may have "
-		 "vm.max_map_count of them, however small they are.";
-	finding_line(r, x->try_,
-		"Who maps and does not unmap: `memwhy maps --stacks=user --for 30s -p %u`",
-		x->tgid);
-	finding_line(r, x->try_, "What is mapped most often:");
-	finding_line(r, x->try_,
-		"`awk '{print $6}' /proc/%u/maps | sort | uniq -c | sort -rn | head`", x->tgid);
-}
-
-/* Mappings that a process makes and does not unmap: small ones, so that not their size but their
- * number will hurt. */
-static void tell_mappings(struct report *r, const struct held *h)
-{
-	struct held_top t = held_most_process(h, mappings);
-	u64 limit = facts_last(&h->facts, "vm.max_map_count");
-	double rate = mappings_rate(r, &h->facts), left;
-	struct finding *x;
-	u64 stacks;
-
-	if (!t.most || t.bytes < MANY_MAPPINGS || !limit || rate < 1)
-		return;
-	left = (double)(limit - MIN(t.bytes, limit)) / rate;
-	x = begin(r, left < HELD_SOON_S ? LEVEL_RISK : LEVEL_NOTE, "mappings-leaked",
-		t.bytes * MAPPING_BYTES);
-	if (!x)
-		return;
-	x->tgid = t.most->last.tgid;
-	x->folds = 1;
-	x->losses = LOSS_SPACE;
-	stacks = stacks_left(&t.most->last);
-	x->title = report_text(r,
-		"%s maps memory and does not unmap it: it has %llu mappings%s, and there are some "
-		"%.0f more a second (mappings leaked)",
-		held_name(r, &t.most->last), t.bytes,
-		stacks ? ", most of them stacks of threads that have ended and that nobody joined"
-		       : "",
-		rate);
-	x->confidence = "medium: its mappings were counted; how many more there are a second is "
-			"that of the machine, from the kernel's cache of mappings";
-	finding_line(r, x->evidence,
-		"vm.max_map_count is %llu: at this rate it is reached in %s, and every mmap "
-		"fails then",
-		limit, time_left_text(r, left));
-	if (stacks)
-		tell_stacks(r, x, &t.most->last);
-	else
-		tell_mapped(r, x);
-	finding_line(r, x->undo, "Nothing to undo.");
-	finding_line(r, x->verify, "`wc -l /proc/%u/maps`", x->tgid);
-}
-
 static int report(void *v, struct report *r)
 {
 	const struct held *h = v;
@@ -686,9 +408,7 @@ static int report(void *v, struct report *r)
 	tell_page_tables(r, h);
 	tell_children_tables(r, h);
 	tell_bpf_orphans(r, h);
-	tell_threads(r, h);
-	tell_children(r, h, tell_zombies(r, h));
-	tell_mappings(r, h);
+	tell_tasks(r, h);
 	return 0;
 }
 
