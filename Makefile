@@ -284,7 +284,7 @@ LIB_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/perfdata/*.c docs/examples/*
 BPF_TESTS := $(patsubst tests/bpf/%.bpf.c,$(B)/tests/bpf/%,$(wildcard tests/bpf/*.bpf.c))
 
 # The tracker's walk of the stack next to glibc's, in any program: see tests/track/stack_check.c.
-CHECK_SRCS := $(filter-out $(addprefix src/tracker/,track.c operators.c stack.c mapping.c attach.c),$(TRACK_SRCS))
+CHECK_SRCS := $(filter-out $(addprefix src/tracker/,track.c operators.c stack.c mapping.c join.c),$(TRACK_SRCS))
 $(B)/tests/stack_check.so: tests/track/stack_check.c $(CHECK_SRCS:src/%.c=$(B)/track/%.o) src/tracker/stack.c \
 		$(wildcard src/tracker/*.h src/cfi/*.h)
 	@mkdir -p $(@D)

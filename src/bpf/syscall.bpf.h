@@ -16,8 +16,8 @@
  *	static __always_inline void map_ended(struct syscall_call *call, struct map_thread *t);
  *	SYSCALL_PROGRAMS(map_began, map_ended)
  *
- * which defines the programs of SYSCALL_METHODS in capture/syscalls.h: with what they keep in task
- * storage (needs BTF and Linux 5.15), or in a hash by thread id. That header also sets the
+ * which defines the programs of SYSCALL_METHODS in capture/syscall_hook.h: with what they keep in
+ * task storage (needs BTF and Linux 5.15), or in a hash by thread id. That header also sets the
  * constants `syscalls`: the wanted numbers as bits, and whether calls are timed. scope_match is
  * asked here, once, as a call begins. Handlers count `seen` themselves, once a call, where they
  * deliver or lose it.

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "capture/ahead.h"
-#include "capture/budget.h"
+#include "capture/map_memory.h"
 #include "capture/clone.h"
 #include "capture/kbtf.h"
 #include "capture/object.h"

@@ -9,7 +9,7 @@
 #include "base/opt.h"
 #include "base/vec.h"
 #include "bpf/shared.h"
-#include "capture/mappings.h"
+#include "capture/mapping_at.h"
 #include "capture/preload.h"
 #include "capture/table.h"
 #include "event/meta.h"
@@ -62,7 +62,7 @@ struct capture_options {
 };
 
 struct names;  /* capture/names/names.h */
-struct blocks; /* capture/blocks.h */
+struct blocks; /* capture/block_access.h */
 
 /* Descriptors of the two maps of stacks an object has; see STACK_WALKED. */
 struct stack_maps {

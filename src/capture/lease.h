@@ -8,7 +8,7 @@
 #define MEMWHY_CAPTURE_LEASE_H
 
 #include "base/vec.h"
-#include "capture/settings.h"
+#include "capture/kernel_settings.h"
 
 #define LEASE_NAME 64
 

@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "capture/attach.h"
-#include "capture/budget.h"
+#include "capture/map_memory.h"
 #include "capture/embedded.h"
 #include "capture/kbtf.h"
 #include "sys/kernel/tracefs.h"

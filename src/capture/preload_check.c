@@ -12,7 +12,7 @@
 #include <sys/xattr.h>
 
 #include "base/util.h"
-#include "sym/program.h"
+#include "sym/program_kind.h"
 
 #define SEGMENTS 256           /* more are not looked at */
 #define INTERPRETERS 5         /* so many scripts that run scripts does the kernel follow */

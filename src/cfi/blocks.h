@@ -10,7 +10,7 @@
 #ifndef MEMWHY_CFI_BLOCKS_H
 #define MEMWHY_CFI_BLOCKS_H
 
-#include "cfi/rules.h"
+#include "cfi/rule_set.h"
 #include "cfi/table.h"
 
 #define CFI_PAGE_WORDS 262144

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cfi/plain.h"
-#include "cfi/rules.h"
+#include "cfi/rule_set.h"
 #include "cfi/signal.h"
 
 /* CIEs at hand. Linkers put the FDEs of one object file behind each other. */

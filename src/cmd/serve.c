@@ -9,7 +9,7 @@
 #include "cmd/entries.h"
 #include "cmd/run.h"
 #include "cmd/scope.h"
-#include "serve/settings.h"
+#include "serve/config_file.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:9669"
 #define DEFAULT_SERIES 2000

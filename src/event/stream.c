@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "event/names.h"
+#include "event/dictionaries.h"
 
 /* Rows of a kind that a stream has few of: what a file has beyond that is left out. */
 #define STREAM_ROWS_MAX 1024

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "event/names.h"
+#include "event/dictionaries.h"
 #include "event/sink.h"
 #include "event/stream.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/names.h"
+#include "event/dictionaries.h"
 
 u64 tasks_id(u32 tgid, u32 tid)
 {

@@ -32,9 +32,9 @@ struct rec {
  *	RECORD(faults_agg, FAULTS_AGG_FIELDS);
  *
  * A field has a type, a name, a unit (enum unit in event/schema.h, without UNIT_) and what it
- *means. RECORD() makes the struct, RECORD_KIND() of event/schema.h what the log's schema says of
- *it. The unit HIDDEN leaves a field out of the schema: padding, and what means something in rings
- *only. R is the schema's own.
+ * means. RECORD() makes the struct, RECORD_KIND() of event/schema.h what the log's schema says of
+ * it. The unit HIDDEN leaves a field out of the schema: padding, and what means something in rings
+ * only. R is the schema's own.
  */
 #define RECORD(name_, LIST_)            \
 	struct name_ {                  \

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "perfdata/host.h"
+#include "perfdata/recorded_host.h"
 
 #define ATTR_FIRST 64 /* PERF_ATTR_SIZE_VER0 */
 #define UPDATE_NAME 2 /* PERF_EVENT_UPDATE__NAME */

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "perfdata/format.h"
-#include "perfdata/host.h"
+#include "perfdata/recorded_host.h"
 
 struct perfdata;
 

@@ -4,14 +4,14 @@
  * schema and its documentation check.
  *
  * A probe describes itself; it has no loop of its own. What all of them do alike (attach, drain,
- * count losses, sample) is in probes/run.c.
+ * count losses, sample) is in probes/probe_run.c.
  */
 #ifndef MEMWHY_PROBES_PROBE_H
 #define MEMWHY_PROBES_PROBE_H
 
 #include "capture/attach.h"
 #include "capture/capture.h"
-#include "capture/request.h"
+#include "capture/session_request.h"
 #include "capture/table.h"
 #include "event/schema.h"
 #include "report/view.h"
@@ -234,7 +234,7 @@ size_t probe_index(const struct probe *p);
 /* What follows is this probe's: its name and options. */
 void probe_enter(const struct probe *p, struct capture *c);
 
-struct budget; /* capture/budget.h */
+struct budget; /* capture/map_memory.h */
 
 /* Adds what the maps of the probe will take. */
 int probe_measure(const struct probe *p, struct capture *c, struct budget *b);

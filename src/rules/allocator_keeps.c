@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/units.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 
 #define KEPT_PART 0.3 /* of the anonymous memory, as far as it was looked at */

@@ -13,7 +13,7 @@
 #include "probes/stalls/stalls.h"
 #include "rules/anon_growth.h"
 #include "rules/facts.h"
-#include "rules/kept.h"
+#include "rules/charge_owners.h"
 #include "rules/rules.h"
 
 /* Pages a second that are read back: from 1 MiB, 10 MiB a second on. */

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "probes/cgroups/cgroups.h"
 #include "probes/waits/waits.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 
 #define MANY 1000

@@ -5,7 +5,7 @@
 #include "analysis/shape.h"
 #include "base/clock.h"
 #include "base/units.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 #include "sys/process/fdlink.h"
 #include "sys/memory/zram.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/kernel_memory.h"
 #include "rules/rules.h"
 #include "sys/process/fdlink.h"

@@ -2,7 +2,7 @@
 #ifndef MEMWHY_RULES_KERNEL_MEMORY_H
 #define MEMWHY_RULES_KERNEL_MEMORY_H
 
-#include "rules/held.h"
+#include "rules/holdings.h"
 
 void tell_tasks(struct report *r, const struct held *h);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 #include "sys/process/fdlink.h"
 

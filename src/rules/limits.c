@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "probes/maps/maps.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 #include "sys/calls/syscalls.h"
 

@@ -1,7 +1,7 @@
 /* Tasks and mappings by the thousand: threads, child processes, those that have ended and that
  * nobody waited for, mappings that are never unmapped. Each is told by who has most of them. */
 #include "base/units.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/kernel_memory.h"
 
 #define MANY_THREADS 2000

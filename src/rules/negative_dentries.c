@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "probes/lookups/lookups.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 
 #define DENTRY_BYTES 192 /* x86-64, where the size of the slab cache is not known */

@@ -1,7 +1,7 @@
 /* Open files: of whoever has most, and of whoever will soon have as many as its limit allows. */
 #include "base/units.h"
 #include "rules/facts.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 #include "sys/process/fdlink.h"
 

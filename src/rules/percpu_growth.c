@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "probes/waits/waits.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 
 #define MIN_GROWTH (16ULL << 20)

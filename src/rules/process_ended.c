@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "probes/oom/oom.h"
 #include "probes/processes/processes.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 
 #define SIGNAL_ABORT 6

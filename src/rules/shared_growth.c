@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "probes/processes/processes.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 
 #define YOUNG_NS (60 * NSEC_PER_SEC)

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "probes/waits/waits.h"
 #include "probes/where/where.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 
 #define MIN_GROWTH (32ULL << 20)

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "probes/faults/faults.h"
-#include "rules/held.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 #include "sys/process/fdlink.h"
 

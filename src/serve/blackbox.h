@@ -7,7 +7,7 @@
 
 #include "serve/incidents.h"
 #include "serve/metrics.h"
-#include "serve/ring.h"
+#include "serve/record_ring.h"
 #include "serve/triggers.h"
 
 struct blackbox_config {

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "serve/request.h"
+#include "serve/http_request.h"
 
 #define HTTP_BYTES "application/octet-stream" /* of what is packed already */
 

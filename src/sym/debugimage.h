@@ -11,7 +11,7 @@
 #ifndef MEMWHY_SYM_DEBUGIMAGE_H
 #define MEMWHY_SYM_DEBUGIMAGE_H
 
-#include "sym/budget.h"
+#include "sym/names_budget.h"
 #include "sym/elffile.h"
 
 /* -ENOENT: no debug information; -EFBIG: over the budget. *ret_bytes is what was taken from it,

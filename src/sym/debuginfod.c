@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "sym/module.h"
-#include "sym/program.h"
+#include "sym/program_kind.h"
 #include "sym/rootfs.h"
 
 #define PROGRAM "debuginfod-find"

@@ -9,7 +9,7 @@
 #ifndef MEMWHY_SYM_DWARFINFO_H
 #define MEMWHY_SYM_DWARFINFO_H
 
-#include "sym/budget.h"
+#include "sym/names_budget.h"
 #include "sym/elffile.h"
 
 /* Deeper inlining is cut: the innermost calls and the function itself are kept. */

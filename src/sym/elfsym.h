@@ -5,7 +5,7 @@
 #ifndef MEMWHY_SYM_ELFSYM_H
 #define MEMWHY_SYM_ELFSYM_H
 
-#include "sym/budget.h"
+#include "sym/names_budget.h"
 #include "sym/elffile.h"
 
 struct elf_symbol {

@@ -5,7 +5,7 @@
 #ifndef MEMWHY_SYM_MINIDEBUG_H
 #define MEMWHY_SYM_MINIDEBUG_H
 
-#include "sym/budget.h"
+#include "sym/names_budget.h"
 #include "sym/elffile.h"
 
 /* -ENOENT when the file has none; -EFBIG: it unpacks to more than the budget allows. *ret_bytes is

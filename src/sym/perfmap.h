@@ -8,7 +8,7 @@
 #ifndef MEMWHY_SYM_PERFMAP_H
 #define MEMWHY_SYM_PERFMAP_H
 
-#include "sym/budget.h"
+#include "sym/names_budget.h"
 
 struct perf_maps;
 

@@ -8,7 +8,7 @@
 #define MEMWHY_SYM_SYMBOLIZER_H
 
 #include "base/err.h"
-#include "sym/budget.h"
+#include "sym/names_budget.h"
 #include "sym/debugfile.h"
 #include "sym/debuginfod.h"
 #include "sym/module.h"

@@ -6,7 +6,7 @@
 #define MEMWHY_TOP_HISTORY_H
 
 #include "base/vec.h"
-#include "top/frame.h"
+#include "top/interval.h"
 
 #define HISTORY_NS (600ULL * 1000000000)
 #define HISTORY_BYTES (12U << 20)

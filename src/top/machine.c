@@ -2,7 +2,7 @@
  * memwhy itself costs. */
 #include <string.h>
 
-#include "top/view.h"
+#include "top/top_view.h"
 
 #define RATE_NS (50ULL * 1000000) /* of less no rate is told */
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "probes/faults/faults.h"
-#include "top/view.h"
+#include "top/top_view.h"
 
 /* Rows of one interval: of what took most time, then of what came most often. */
 #define PATHS_MOST 128

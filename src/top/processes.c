@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "top/view.h"
+#include "top/top_view.h"
 
 #define LOOK_STANDS_NS (15 * NSEC_PER_SEC)
 

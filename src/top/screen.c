@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "cage/cage.h"
-#include "top/kept.h"
+#include "top/preferences.h"
 #include "top/terminal.h"
 
 #define ESCAPE_MS 25 /* a lone Esc, or the beginning of a key */

@@ -1,7 +1,7 @@
 /* The users of `top`: what their processes have and do, added up. */
 #include <string.h>
 
-#include "top/view.h"
+#include "top/top_view.h"
 
 /* Which column of a process each is the sum of. */
 static const u8 sum_of[TOP_USER_COLUMNS] = {

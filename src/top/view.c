@@ -1,5 +1,5 @@
 /* The view of `top`: what records are kept of, and for how long. See top.h. */
-#include "top/view.h"
+#include "top/top_view.h"
 
 #include <string.h>
 

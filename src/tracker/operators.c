@@ -3,7 +3,7 @@
  * are left alone. A library that has both, as jemalloc, tcmalloc and mimalloc, does not go that
  * way, or for some of them only; what one gives the other takes there, so the block is malloc's.
  */
-#include "tracker/blocks.h"
+#include "tracker/foreign_blocks.h"
 #include "tracker/real.h"
 
 #define EXPORT __attribute__((visibility("default")))

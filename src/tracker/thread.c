@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "tracker/attach.h"
+#include "tracker/join.h"
 #include "tracker/forbid.h"
 #include "tracker/real.h"
 #include "tracker/sample.h"

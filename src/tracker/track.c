@@ -8,7 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "tracker/blocks.h"
+#include "tracker/foreign_blocks.h"
 #include "tracker/real.h"
 #include "tracker/sample.h"
 #include "tracker/stack.h"

@@ -6,8 +6,8 @@
 #include "serve/listen.h"
 #include "serve/profiler.h"
 #include "serve/push_to.h"
-#include "serve/request.h"
-#include "serve/settings.h"
+#include "serve/http_request.h"
+#include "serve/config_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

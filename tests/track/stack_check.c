@@ -12,7 +12,7 @@
 
 /* For the frames of its memory of the last stack. */
 #include "../../src/tracker/stack.c"
-#include "tracker/attach.h"
+#include "tracker/join.h"
 
 /* The file is ours: nobody is asked for one. */
 int attach_prepare(void)

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/fd_pass.h"
 #include "capture/reader/reader_talk.h"
-#include "cfi/rules.h"
+#include "cfi/rule_set.h"
 
 #define SECTION_MAX (64ULL << 20) /* as cfi/elf_table.c */
 #define RULES_MAX 65536

@@ -31,7 +31,7 @@ struct reader_names_how {
 	bool last;    /* nothing more will be asked of the module */
 	bool sparing; /* little is to be kept between two asks, for more work */
 	struct debuginfod *servers;
-	u64 bytes_max, bytes_others; /* see sym/budget.h */
+	u64 bytes_max, bytes_others; /* see sym/names_budget.h */
 	u64 ns_max;                  /* of work */
 	/* Called in the order of places, for those that have a name. */
 	int (*named)(void *arg, u32 place, const struct sym_frames *frames);

@@ -22,11 +22,11 @@
 #include "capture/reader/reader_names_work.h"
 #include "capture/reader/reader_variables.h"
 #include "cfi/elf_table.h"
-#include "sym/budget.h"
+#include "sym/names_budget.h"
 #include "sym/elfsym.h"
 
 #define DYNAMIC_BYTES (1U << 20)
-/* In all: what names may take (sym/budget.h), and tables. */
+/* In all: what names may take (sym/names_budget.h), and tables. */
 #define CPU_SECONDS (BUDGET_REFILL_NS / 1000000000 + 300)
 #define SYMBOL_BYTES (256UL << 20)
 #define VARIABLE_NAME_MAX 512 /* longer ones are cut */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "capture/reader/reader.h"
-#include "sym/program.h"
+#include "sym/program_kind.h"
 #include "sym/rootfs.h"
 
 #define FILES_MAX 128

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/by.h"
-#include "analysis/frame.h"
+#include "analysis/frame_text.h"
 #include "analysis/hist.h"
 #include "probes/count/count_keys.h"
 #include "probes/count/count_opts.h"

@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "capture/blocks.h"
+#include "capture/block_access.h"
 #include "capture/names/names.h"
-#include "probes/heap/attach/attach.h"
+#include "probes/heap/attach/heap_attach.h"
 #include "probes/heap/collect/collector.h"
 #include "probes/heap/collect/heap_faults.h"
 #include "probes/heap/collect/heap_names.h"

@@ -1,7 +1,7 @@
 /* Where something was allocated, in words. See leak_tables.h. */
 #include "probes/leak/leak_tables.h"
 
-#include "analysis/frame.h"
+#include "analysis/frame_text.h"
 #include "analysis/kernel_code.h"
 
 const char *leak_cache_text(struct report *r, const struct leak_cache_key *k)

@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "capture/kbtf.h"
 #include "capture/names/names.h"
-#include "capture/syscalls.h"
+#include "capture/syscall_hook.h"
 #include "event/schema.h"
 #include "probes/maps/maps_host.h"
 #include "probes/maps/maps_view.h"

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "capture/gfp.h"
+#include "capture/gfp_names.h"
 #include "capture/names/names.h"
 #include "probes/oom/oom.h"
 #include "sys/kernel/kmsg.h"

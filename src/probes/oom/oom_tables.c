@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/gfp.h"
+#include "analysis/gfp_text.h"
 #include "probes/oom/oom_detail.h"
 
 static const char *why_name(u32 why)

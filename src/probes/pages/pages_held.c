@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "capture/live.h"
+#include "capture/live_map.h"
 #include "capture/names/names.h"
 
 bool pages_follows(const struct capture *c)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/gfp.h"
+#include "capture/gfp_names.h"
 #include "capture/kbtf.h"
 #include "probes/pages/pages.h"
 #include "sys/sysctl.h"

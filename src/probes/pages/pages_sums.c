@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/gfp.h"
+#include "analysis/gfp_text.h"
 #include "probes/pages/pages_tables.h"
 
 const char *const pages_by_keys[] = {BY_TASK_KEYS, "order", "migratetype", "gfp", NULL};

@@ -3,7 +3,7 @@
 #define MEMWHY_PROBES_PAGES_TABLES_H
 
 #include "analysis/by.h"
-#include "analysis/gfp.h"
+#include "analysis/gfp_text.h"
 #include "probes/pages/pages.h"
 
 /* Keys of --by beyond those of all tasks. */

@@ -7,7 +7,7 @@
 
 #include "bpf/syscall.bpf.h"
 #include "bpf/vma.bpf.h"
-#include "probes/policy/place.bpf.h"
+#include "probes/policy/range_nodes.bpf.h"
 #include "probes/policy/policy_judge.h"
 #include "sys/calls/mempolicy_abi.h"
 

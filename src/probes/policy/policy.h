@@ -6,7 +6,7 @@
 #define MEMWHY_PROBES_POLICY_H
 
 #include "base/mapping_kind.h"
-#include "bpf/place.h"
+#include "bpf/page_node.h"
 #include "bpf/shared.h"
 #include "sys/calls/mempolicy_abi.h"
 
@@ -105,7 +105,7 @@ struct policy_config {
 	u64 node_pages[POLICY_NODES];
 	u32 nodes;
 	u8 find_vma; /* the kernel has bpf_find_vma (5.17) */
-	u8 places;   /* pages are looked at, see bpf/place.h */
+	u8 places;   /* pages are looked at, see bpf/page_node.h */
 	u8 reserved[2];
 };
 

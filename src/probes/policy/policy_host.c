@@ -5,7 +5,7 @@
 #include <linux/bpf.h>
 #include <string.h>
 
-#include "capture/place.h"
+#include "capture/page_tables.h"
 #include "sys/idset.h"
 #include "sys/root.h"
 

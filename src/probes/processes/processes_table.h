@@ -5,7 +5,7 @@
 #ifndef MEMWHY_PROBES_PROCESSES_TABLE_H
 #define MEMWHY_PROBES_PROCESSES_TABLE_H
 
-#include "base/top.h"
+#include "base/greatest.h"
 #include "capture/proc_scope.h"
 #include "probes/processes/processes_files.h"
 

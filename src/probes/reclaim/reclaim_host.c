@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "capture/gfp.h"
+#include "capture/gfp_names.h"
 #include "probes/reclaim/reclaim.h"
 #include "sys/kernel/kernel_data.h"
 #include "sys/keyvals.h"

@@ -6,7 +6,7 @@
 
 #include "analysis/by.h"
 #include "analysis/durations.h"
-#include "analysis/gfp.h"
+#include "analysis/gfp_text.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "probes/reclaim/reclaim.h"

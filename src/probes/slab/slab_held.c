@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "capture/live.h"
+#include "capture/live_map.h"
 
 #define OBJECT_BYTES 152 /* an entry of the table, as the kernel lays it out */
 #define OBJECTS_PART 256 /* of the machine's memory */

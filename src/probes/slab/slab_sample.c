@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "capture/gfp.h"
+#include "capture/gfp_names.h"
 #include "probes/slab/slab.h"
 #include "sys/rights.h"
 #include "sys/root.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analysis/by.h"
-#include "analysis/frame.h"
-#include "analysis/gfp.h"
+#include "analysis/frame_text.h"
+#include "analysis/gfp_text.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "probes/slab/slab_tables.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "capture/gfp.h"
+#include "capture/gfp_names.h"
 #include "capture/kbtf.h"
 #include "capture/names/names.h"
 #include "capture/tracepoint.h"

@@ -6,7 +6,7 @@
 
 #include "analysis/by.h"
 #include "analysis/durations.h"
-#include "analysis/gfp.h"
+#include "analysis/gfp_text.h"
 
 enum {
 	BY_KIND = BY_OWN,

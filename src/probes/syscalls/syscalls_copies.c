@@ -1,7 +1,7 @@
 /* See syscalls_copies.h. Made of the table of arguments. */
 #include "probes/syscalls/syscalls_copies.h"
 
-#include "capture/syscalls.h"
+#include "capture/syscall_hook.h"
 #include "sys/calls/syscall_args.h"
 
 #define OUT(how_) (SYSCALLS_COPY_OUT | (how_))

@@ -2,7 +2,7 @@
 #ifndef MEMWHY_PROBES_SYSCALLS_WORDS_H
 #define MEMWHY_PROBES_SYSCALLS_WORDS_H
 
-#include "capture/syscalls.h"
+#include "capture/syscall_hook.h"
 #include "probes/syscalls/syscalls.h"
 
 struct syscalls_wish {

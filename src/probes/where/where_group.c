@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/top.h"
+#include "base/greatest.h"
 #include "capture/group.h"
 #include "probes/where/where_inner.h"
 #include "sys/root.h"

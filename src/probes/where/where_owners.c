@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/top.h"
+#include "base/greatest.h"
 #include "base/units.h"
 #include "probes/where/where_inner.h"
 #include "sys/process/proc.h"

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/groups.h"
-#include "base/top.h"
+#include "base/greatest.h"
 #include "probes/where/where_inner.h"
 #include "probes/where/where_ledger.h"
 #include "sys/process/huge_waste.h"

@@ -7,7 +7,7 @@
 #include "base/groups.h"
 #include "base/str.h"
 #include "analysis/cells.h"
-#include "analysis/frame.h"
+#include "analysis/frame_text.h"
 #include "analysis/kernel_code.h"
 #include "probes/where/where.h"
 

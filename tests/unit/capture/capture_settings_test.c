@@ -6,7 +6,7 @@
 
 #include "data/sys/fixture.h"
 
-#include "capture/settings.h"
+#include "capture/kernel_settings.h"
 
 #define ONE "/proc/sys/kernel/one"
 #define TWO "/proc/sys/kernel/two"

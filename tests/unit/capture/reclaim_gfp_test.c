@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analysis/gfp.h"
-#include "capture/gfp.h"
+#include "analysis/gfp_text.h"
+#include "capture/gfp_names.h"
 #include "sys/root.h"
 
 /* 5.10.0-46-amd64 (Debian): events/vmscan/mm_vmscan_direct_reclaim_begin/format */

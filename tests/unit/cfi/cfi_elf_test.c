@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "cfi/elf_table.h"
-#include "cfi/tables.h"
+#include "cfi/table_cache.h"
 
 static int table_of_bytes(const void *data, size_t n, struct cfi_table **ret, struct err *err)
 {

@@ -8,7 +8,7 @@
 #include "data/sym/stopped.h"
 
 #include "base/file.h"
-#include "cfi/tables.h"
+#include "cfi/table_cache.h"
 #include "event/meta.h"
 
 #define POINTS 120

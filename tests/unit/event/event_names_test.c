@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "event/names.h"
+#include "event/dictionaries.h"
 
 #define IDS 20000
 

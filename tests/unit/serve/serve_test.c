@@ -19,9 +19,9 @@
 #include "serve/listen.h"
 #include "serve/profiler.h"
 #include "serve/push.h"
-#include "serve/request.h"
-#include "serve/ring.h"
-#include "serve/settings.h"
+#include "serve/http_request.h"
+#include "serve/record_ring.h"
+#include "serve/config_file.h"
 #include "serve/triggers.h"
 
 static int parse(const char *text, struct http_request *q)

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "sym/budget.h"
+#include "sym/names_budget.h"
 #include "sym/perfmap.h"
 
 #define NOBODY 65534U

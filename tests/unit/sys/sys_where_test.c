@@ -5,7 +5,7 @@
 #include <linux/unix_diag.h>
 #include <sys/socket.h>
 
-#include "base/top.h"
+#include "base/greatest.h"
 #include "sys/memory/kpage.h"
 #include "sys/memory/memfs.h"
 #include "sys/memory/percpu.h"

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "probes/faults/faults.h"
 #include "probes/stalls/stalls.h"
-#include "top/view.h"
+#include "top/top_view.h"
 #include "view_fixture.h"
 
 #define SEC NSEC_PER_SEC

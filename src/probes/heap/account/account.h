@@ -10,7 +10,7 @@
 #define MEMWHY_PROBES_HEAP_ACCOUNT_H
 
 #include "base/vec.h"
-#include "probes/heap/account/live.h"
+#include "probes/heap/account/live_blocks.h"
 #include "probes/heap/account/owners.h"
 
 #define ACCOUNT_SIZES 40 /* slots of the histogram, as in analysis/hist.h */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "probes/heap/attach/attach.h"
+#include "probes/heap/attach/heap_attach.h"
 
 #define BATCH 4096
 

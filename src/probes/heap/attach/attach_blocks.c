@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "capture/names/names.h"
-#include "probes/heap/attach/attach.h"
+#include "probes/heap/attach/heap_attach.h"
 #include "probes/numa/numa.h"
 
 #define BATCH 4096

@@ -1,14 +1,15 @@
 /*
- * Which block of an attached process an access was in, for who sees accesses (capture/blocks.h): of
- * the blocks that live when the accesses are settled. One that was there before the access and is
- * there still was it; what was freed meanwhile, or was there before memwhy, is of no block.
+ * Which block of an attached process an access was in, for who sees accesses
+ * (capture/block_access.h): of the blocks that live when the accesses are settled. One that was
+ * there before the access and is there still was it; what was freed meanwhile, or was there before
+ * memwhy, is of no block.
  */
 #ifndef MEMWHY_PROBES_HEAP_ATTACH_BLOCKS_H
 #define MEMWHY_PROBES_HEAP_ATTACH_BLOCKS_H
 
 #include "base/groups.h"
 #include "base/vec.h"
-#include "capture/blocks.h"
+#include "capture/block_access.h"
 
 struct attached;
 struct capture;

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "capture/names/names.h"
-#include "probes/heap/attach/attach.h"
+#include "probes/heap/attach/heap_attach.h"
 #include "probes/heap/heap_opts.h"
 #include "sys/process/proc.h"
 

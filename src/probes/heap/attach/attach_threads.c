@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "probes/heap/attach/attach.h"
+#include "probes/heap/attach/heap_attach.h"
 
 /* What of its blocks others freed; an end of it all is forgotten in the kernel. */
 static void live_fill(u64 id, struct heap_thread_sum *s, int gone_map)

@@ -45,7 +45,7 @@ struct access_lookup {
 void access_lookup_begin(struct access_lookup *a);
 void access_lookup_free(struct access_lookup *a);
 
-/* As of struct blocks (capture/blocks.h). */
+/* As of struct blocks (capture/block_access.h). */
 int access_lookup_ask(struct access_lookup *a, const struct question *q);
 /* A process begins as a copy of another; from_tgid 0: it is another program from now on, or gone.
  */

@@ -1,7 +1,7 @@
 /*
  * Which block of a process an access was in, and what became of those blocks: for who sees accesses
- * (capture/blocks.h). Fed with the events of the process and with accesses, in the order of their
- * times. Blocks that nothing was seen to access are not told of.
+ * (capture/block_access.h). Fed with the events of the process and with accesses, in the order of
+ * their times. Blocks that nothing was seen to access are not told of.
  *
  * A block is one from the moment at which the allocator has returned it until free or realloc is
  * called. An access of the thread itself to no block, which its next allocation covers, is of that

@@ -20,7 +20,7 @@ struct preload;
  * waits for us at most. */
 int collector_open(const struct preload *p, const struct cgroup_mounts *cgroups, u32 wait_ms,
 	u64 sample_bytes, struct collector **ret);
-/* Before it starts: somebody will ask which blocks were accessed (capture/blocks.h). */
+/* Before it starts: somebody will ask which blocks were accessed (capture/block_access.h). */
 void collector_answer(struct collector *c, u64 least_bytes);
 /* The same: each event is news too (event_writer.h). */
 void collector_keep_events(struct collector *c);

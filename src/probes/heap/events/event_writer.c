@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probes/heap/account/live.h"
+#include "probes/heap/account/live_blocks.h"
 
 /* What a thread freed last that may be undone. number 0: not a block, or undone. */
 struct moving {

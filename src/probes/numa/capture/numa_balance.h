@@ -6,7 +6,7 @@
 #define MEMWHY_PROBES_NUMA_CAPTURE_BALANCE_H
 
 #include "capture/capture.h"
-#include "capture/settings.h"
+#include "capture/kernel_settings.h"
 
 /* kernel.numa_balancing: 0 off, 1 on, 2 tiering; -ENOENT: the kernel has none. */
 int numa_balancing_mode(void);

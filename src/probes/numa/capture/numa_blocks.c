@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "capture/blocks.h"
+#include "capture/block_access.h"
 #include "probes/numa/numa_opts.h"
 
 int numa_block_ask(struct capture *c, const struct numa_sample *s)

@@ -1,4 +1,5 @@
-/* The heap blocks that sampled accesses were in, of whoever follows the heap (capture/blocks.h). */
+/* The heap blocks that sampled accesses were in, of whoever follows the heap
+ * (capture/block_access.h). */
 #ifndef MEMWHY_PROBES_NUMA_CAPTURE_BLOCKS_H
 #define MEMWHY_PROBES_NUMA_CAPTURE_BLOCKS_H
 

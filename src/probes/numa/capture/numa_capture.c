@@ -8,10 +8,10 @@
 
 #include "capture/kbtf.h"
 #include "capture/names/names.h"
-#include "capture/place.h"
+#include "capture/page_tables.h"
 #include "capture/ring.h"
 #include "capture/watch.h"
-#include "capture/settings.h"
+#include "capture/kernel_settings.h"
 #include "probes/numa/capture/numa_balance.h"
 #include "probes/numa/capture/numa_blocks.h"
 #include "probes/numa/capture/numa_config.h"

@@ -7,7 +7,7 @@
 #define MEMWHY_PROBES_NUMA_CAPTURE_RING_BPF_H
 
 #include "bpf/common.bpf.h"
-#include "bpf/place.bpf.h"
+#include "bpf/page_node.bpf.h"
 #include "probes/numa/capture/numa_config.h"
 
 const volatile struct numa_config numa_config = {};

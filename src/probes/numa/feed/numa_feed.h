@@ -3,7 +3,7 @@
  * accesses over them: which objects a thread touched, in order, and which threads touched an
  * object. Pure: knows no source of records and no view; the same for a live session, a recording
  * and a perf.data file. tests/unit/probes/numa/feed/numa_flow_test.c is an analysis of its own made
- *with it.
+ * with it.
  *
  *	numa_feed_new(&f);
  *	while (there is a record)

@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "sys/process/maps.h"
-#include "sys/process/pages.h"
+#include "sys/process/move_pages.h"
 #include "sys/process/proc.h"
 
 #define DIRECTORY "/run/memwhy"

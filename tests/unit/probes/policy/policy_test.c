@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/vec.h"
-#include "capture/place.h"
+#include "capture/page_tables.h"
 #include "probes/policy/policy_judge.h"
 #include "sys/kernel/kcore.h"
 #include "sys/calls/mempolicy.h"

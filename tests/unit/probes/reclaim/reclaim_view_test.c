@@ -1,7 +1,7 @@
 /* The reclaim view: records in, tables out. */
 #include <errno.h>
 
-#include "capture/gfp.h"
+#include "capture/gfp_names.h"
 #include "probes/reclaim/reclaim_view.h"
 #include "view_fixture.h"
 

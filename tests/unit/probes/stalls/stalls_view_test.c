@@ -2,7 +2,7 @@
  * of a state. */
 #include <errno.h>
 
-#include "capture/gfp.h"
+#include "capture/gfp_names.h"
 #include "probes/stalls/stalls_view.h"
 #include "view_fixture.h"
 

@@ -1,7 +1,7 @@
 /* A system call in strace's manner: what is written of it, whatever a record holds. */
 #include <errno.h>
 
-#include "capture/syscalls.h"
+#include "capture/syscall_hook.h"
 #include "probes/syscalls/syscalls_line.h"
 #include "probes/syscalls/syscalls_words.h"
 #include "sys/calls/syscall_args.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "probes/heap/account/live.h"
+#include "probes/heap/account/live_blocks.h"
 
 static void put(struct live *l, u64 address, u64 what)
 {

@@ -1,0 +1,188 @@
+/* See kept.h. */
+#include "rules/charge_owners.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "probes/holders/holders.h"
+#include "probes/lookups/lookups.h"
+#include "rules/holdings.h"
+#include "rules/rules.h"
+
+#define PART 4 /* of the group's memory of the kernel: who has less is not told */
+#define MISSES_A_SECOND 2000.0
+#define DENTRY_BYTES 192
+
+enum kept_kind { TABLES, SOCKETS, PIPES, MAPS, FILES, STACKS, KINDS };
+
+static const char *const kinds[KINDS] = {"page tables", "socket buffers", "pipes that are not read",
+	"BPF maps", "open files", "kernel stacks of threads"};
+
+/* Processes of one program, in the kind of which they have most together. */
+struct keeper {
+	const struct held_process *most;
+	u64 bytes, most_bytes;
+	u32 processes;
+	enum kept_kind kind;
+};
+
+void kept_init(struct kept *k)
+{
+	groups_init(&k->processes, sizeof(u32), sizeof(struct held_process));
+	groups_init(&k->misses, sizeof(u64), sizeof(u64));
+	k->on_ns = 0;
+}
+
+void kept_reset(struct kept *k)
+{
+	groups_clear(&k->processes);
+	groups_clear(&k->misses);
+	k->on_ns = 0;
+}
+
+void kept_free(struct kept *k)
+{
+	groups_free(&k->processes);
+	groups_free(&k->misses);
+}
+
+static int process_feed(struct kept *k, const struct held_process *r)
+{
+	struct held_process *p = groups_get(&k->processes, &r->tgid);
+
+	if (!p)
+		return -ENOMEM;
+	*p = *r;
+	return 0;
+}
+
+static int misses_feed(struct kept *k, const struct lookups_agg *r)
+{
+	bool proc = !strncmp(r->directory, "/proc/", 6); /* leaves nothing behind */
+	u64 *n = proc ? NULL : groups_get(&k->misses, &r->cgroup);
+
+	if (n)
+		*n += r->count;
+	return n || proc ? 0 : -ENOMEM;
+}
+
+int kept_feed(struct kept *k, const struct rec *r)
+{
+	switch (r->kind) {
+	case REC_HELD_PROCESS:
+		return process_feed(k, (const void *)r);
+	case REC_LOOKUPS_AGG:
+		return misses_feed(k, (const void *)r);
+	case REC_LOOKUPS_SAMPLED:
+		k->on_ns += ((const struct lookups_sampled *)r)->on_ns;
+		return 0;
+	}
+	return 0;
+}
+
+static u64 kept_of(const struct held_process *p, enum kept_kind kind)
+{
+	switch (kind) {
+	case TABLES:
+		return p->page_table_bytes;
+	case SOCKETS:
+		return MAX(p->unread_bytes, p->unsent_bytes);
+	case PIPES:
+		return p->pipe_bytes;
+	case MAPS:
+		return p->bpf_bytes;
+	case FILES:
+		return p->files * held_file_bytes(p);
+	default:
+		return p->threads * HELD_THREAD_BYTES;
+	}
+}
+
+static enum kept_kind kind_most(const struct held_process *p)
+{
+	enum kept_kind most = TABLES;
+
+	for (enum kept_kind i = TABLES; i < KINDS; i++)
+		if (kept_of(p, i) > kept_of(p, most))
+			most = i;
+	return most;
+}
+
+/* All of its program that are in the group. */
+static struct keeper keeper_sum(
+	const struct kept *k, const struct report *r, u64 cgroup, const struct held_process *one)
+{
+	struct keeper sum = {.kind = kind_most(one)};
+
+	for (size_t i = 0; i < k->processes.n; i++) {
+		const struct held_process *p = groups_value(&k->processes, i);
+		u64 bytes = kept_of(p, sum.kind);
+
+		if (!bytes || (p != one && (!one->name || p->name != one->name)) ||
+			!report_cgroup_within(r, p->cgroup, cgroup))
+			continue;
+		sum.processes++;
+		sum.bytes += bytes;
+		if (bytes > sum.most_bytes) {
+			sum.most_bytes = bytes;
+			sum.most = p;
+		}
+	}
+	return sum;
+}
+
+static struct keeper keeper_find(const struct kept *k, const struct report *r, u64 cgroup)
+{
+	struct keeper best = {};
+
+	for (size_t i = 0; i < k->processes.n; i++) {
+		const struct held_process *p = groups_value(&k->processes, i);
+		struct keeper sum;
+
+		if (!report_cgroup_within(r, p->cgroup, cgroup))
+			continue;
+		sum = keeper_sum(k, r, cgroup, p);
+		if (sum.bytes > best.bytes)
+			best = sum;
+	}
+	return best;
+}
+
+const char *kept_text(struct report *r, const struct kept *k, const struct cgroup_usage *cg,
+	u32 *ret_tgid, bool *ret_unread)
+{
+	struct keeper best = keeper_find(k, r, cg->cgroup);
+	const struct held_process *p = best.most;
+	const char *name, *which;
+	char a[UNIT_BUF];
+
+	if (!p || best.bytes * PART < cg->kernel_bytes)
+		return "";
+	name = stream_string(r->stream, p->name);
+	which = best.processes > 1
+			? report_text(r, "%u processes, pid %u has most", best.processes, p->tgid)
+			: report_text(r, "pid %u", p->tgid);
+	*ret_tgid = p->tgid;
+	*ret_unread = best.kind == SOCKETS || best.kind == PIPES;
+	return report_text(r, "%s (%s) has %s in %s", name ? name : report_program(r, p->tgid),
+		which, fmt_bytes(a, best.bytes), kinds[best.kind]);
+}
+
+const char *kept_names_text(struct report *r, const struct kept *k, const struct facts *f,
+	const struct cgroup_usage *cg)
+{
+	u64 kept = facts_last(f, "dentry/negative") * DENTRY_BYTES, misses = 0;
+	double rate;
+
+	for (size_t i = 0; i < k->misses.n; i++)
+		if (report_cgroup_within(r, *(const u64 *)groups_key(&k->misses, i), cg->cgroup))
+			misses += *(const u64 *)groups_value(&k->misses, i);
+	rate = (double)misses * 1e9 / (double)MAX(k->on_ns, 1ULL);
+	if (rate < MISSES_A_SECOND || kept * PART < cg->kernel_bytes)
+		return "";
+	return report_text(r,
+		"its tasks look up %.0f names a second that do not exist, each of which the kernel "
+		"keeps (negative dentries)",
+		rate);
+}

@@ -1,0 +1,31 @@
+/*
+ * For whom the kernel keeps the memory that a control group is charged with: processes with what
+ * they have open and mapped, or names that are looked up and do not exist.
+ */
+#ifndef MEMWHY_RULES_CHARGE_OWNERS_H
+#define MEMWHY_RULES_CHARGE_OWNERS_H
+
+#include "rules/facts.h"
+
+struct kept {
+	struct groups processes; /* tgid -> struct held_process, the last */
+	struct groups misses;    /* cgroup -> u64: lookups that found nothing, sampled */
+	u64 on_ns;               /* time in which these counted */
+};
+
+void kept_init(struct kept *k);
+int kept_feed(struct kept *k, const struct rec *r);
+void kept_reset(struct kept *k);
+void kept_free(struct kept *k);
+
+/* "worker (4 processes, pid 7 has most) has 70.0 MiB in socket buffers"; "": nobody has much of the
+ * group's memory of the kernel. *ret_tgid: that process; *ret_unread: it goes when
+ * somebody reads it. */
+const char *kept_text(struct report *r, const struct kept *k, const struct cgroup_usage *cg,
+	u32 *ret_tgid, bool *ret_unread);
+/* "its tasks look up 9000 names a second that do not exist, …"; "": they do not, or the kernel
+ * keeps few such names. */
+const char *kept_names_text(struct report *r, const struct kept *k, const struct facts *f,
+	const struct cgroup_usage *cg);
+
+#endif

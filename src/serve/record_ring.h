@@ -1,0 +1,33 @@
+/*
+ * The records of the last minutes, in memory, compressed: bounded in time and in bytes. What was
+ * dropped leaves behind the latest of what has a state, so that what is left is a whole recording.
+ * Belongs to one thread.
+ */
+#ifndef MEMWHY_SERVE_RECORD_RING_H
+#define MEMWHY_SERVE_RECORD_RING_H
+
+#include "event/sink.h"
+#include "event/stream.h"
+
+struct ring;
+
+int ring_new(u64 keep_ns, u64 max_bytes, struct ring **ret);
+void ring_free(struct ring *r);
+void ring_limit(struct ring *r, u64 keep_ns, u64 max_bytes);
+/* Never fails: what finds no memory is counted as dropped. */
+void ring_put(struct ring *r, const struct rec *rec);
+/*
+ * Sends all that is kept, as a recording of the time it reaches back to: names and states first.
+ * `names` was fed all records. why: notes of what the recording is for, NULL-terminated. What is
+ * sent may be asked for again later.
+ */
+int ring_send(struct ring *r, const struct stream *names, const char *const *why, struct sink *to);
+
+struct ring_state {
+	u64 bytes, records, dropped;
+	u64 begin_ns; /* of the oldest record; 0: none */
+};
+
+struct ring_state ring_state(const struct ring *r);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * One interval of `top` in a few KiB, so that ten minutes of them fit into little memory, and can
+ * be handed from the process that looks to the one that draws: the tables of the view, the
+ * findings, and what the head says. A stack is its lines of text here. Whoever opens a frame takes
+ * nothing in it on trust.
+ */
+#ifndef MEMWHY_TOP_INTERVAL_H
+#define MEMWHY_TOP_INTERVAL_H
+
+#include "top/top.h"
+
+#define FRAME_MAX (4U << 20)   /* packed */
+#define FRAME_OPEN (32U << 20) /* unpacked */
+
+/* An interval as it is drawn. Its texts are in the arena; a stack cell is a text cell here. */
+struct scene {
+	u64 begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	u64 opened_ns;        /* when the session began */
+	u64 wall_ns;          /* at end_ns, since 1970; 0: not known */
+	u64 lost, cpus;
+	const char *kernel, *scope, *command;
+	struct table tables[TOP_TABLES];
+	VEC(struct finding) findings;
+	VEC(const char *) missing; /* what was not looked at, and notes */
+	struct arena arena;
+};
+
+/* Appends the report, packed. -ENOMEM, -EFBIG. */
+int frame_pack(const struct report *r, struct str *out);
+/* -EBADMSG: it is none. */
+int frame_open(const void *packed, size_t n, struct scene *ret);
+void scene_free(struct scene *s);
+/* With texts of its own. */
+struct finding finding_copy(struct arena *a, const struct finding *f);
+
+#endif

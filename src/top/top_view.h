@@ -1,0 +1,94 @@
+/* Private to the view of `top`: its state, and the functions that fill its tables from it. */
+#ifndef MEMWHY_TOP_TOP_VIEW_H
+#define MEMWHY_TOP_TOP_VIEW_H
+
+#include "base/groups.h"
+#include "probes/frag/frag.h"
+#include "probes/processes/processes.h"
+#include "rules/facts.h"
+#include "top/recent_findings.h"
+#include "top/top.h"
+
+/* One process, by its number. */
+struct top_process {
+	struct process_memory now; /* the last sample; h.size 0: none */
+	struct process_memory was; /* the last one of the interval before; h.size 0: none */
+	u64 looked_ns, near_ns;    /* when the next ones were seen; 0: they were not */
+	u64 pss_bytes;
+	double thp_ratio, local_ratio;
+	u64 cgroup;                 /* as events say, where there is no sample */
+	u64 minor, major, fault_ns; /* of the interval */
+	u64 stalls, stall_ns;
+	char comm[COMM_LEN];
+};
+
+struct top_path_key {
+	u32 tgid;
+	u32 stack;
+	u8 what; /* enum top_path */
+	u8 map;  /* enum mapping_kind */
+	u8 reserved[6];
+	char file[AGG_NAME_LEN];
+};
+
+enum top_path { TOP_PATH_MINOR, TOP_PATH_MAJOR, TOP_PATH_ALLOCATION, TOP_PATH_CHARGE };
+
+struct top_path_sum {
+	u64 count, ns;
+	char comm[COMM_LEN];
+};
+
+struct top_zone_key {
+	u32 node;
+	char zone[FRAG_ZONE_NAME];
+};
+
+/* Records of one sample follow one another closely. */
+struct top_sample {
+	u64 begin_ns, end_ns;
+};
+
+#define TOP_RESOURCES (SYSTEM_CPU + 1)
+
+struct top_view {
+	struct facts facts; /* of the interval */
+	struct system_pressure pressure[TOP_RESOURCES], pressure_first[TOP_RESOURCES];
+	struct groups processes;  /* u32 to struct top_process */
+	struct groups usage;      /* cgroup id to struct cgroup_usage at the interval's begin */
+	struct groups zones;      /* struct top_zone_key to struct frag_zone */
+	struct groups paths;      /* struct top_path_key to struct top_path_sum */
+	struct top_sample sample; /* the last one of processes */
+	struct top_sample usage_sample;  /* of groups */
+	struct rec_cost cost, cost_last; /* at the interval's begin, and so far */
+	struct held held;                /* what the rules say */
+};
+
+/* Rows of the processes that are there; NULL: no memory. (processes.c) */
+const struct table *top_processes_report(struct top_view *v, struct report *r);
+/* Is it one of the last sample, or did something in the interval? */
+bool top_process_is_there(const struct top_view *v, const struct top_process *p);
+/* Sums of these rows, which are those of processes. (users.c) */
+void top_users_report(struct report *r, const struct table *processes);
+void top_groups_report(struct top_view *v, struct report *r);  /* (groups.c) */
+void top_machine_report(struct top_view *v, struct report *r); /* (machine.c) */
+void top_paths_report(struct top_view *v, struct report *r);   /* (paths.c) */
+
+/* A table of top_tables. NULL: no memory. */
+static inline struct table *top_table(struct report *r, enum top_table which, const char *title)
+{
+	const struct view_table *t = &top_tables[which];
+
+	return report_table(r, t->name, title, t->cols, t->n_cols);
+}
+
+static inline struct cell cell_per_s(const struct report *r, u64 n)
+{
+	return cell_f64((double)n / report_seconds(r));
+}
+
+static inline struct cell cell_share(const struct report *r, u64 ns)
+{
+	return cell_f64((double)ns / 1e9 / report_seconds(r));
+}
+
+#endif
