@@ -115,7 +115,7 @@ struct pain {
 	u64 waited_ns;   /* also for what is read back, where that is known */
 	double refaults_second;
 	bool full;  /* of what cannot be reclaimed */
-	bool cheap; /* the whole machine waited next to nothing for memory meanwhile */
+	bool cheap; /* hardly anybody waited for what was read back */
 };
 
 static u64 stalled_ns(const struct state *s, const struct report *r, const struct cgroup_usage *cg)
@@ -163,14 +163,17 @@ static u64 held_bytes(const struct cgroup_usage *cg)
 	return cg->anon_bytes + cg->shmem_bytes + cg->kernel_bytes;
 }
 
-/* What is read back from fast disks, or by readahead, may cost nobody any time. Where only some
- * tasks are looked at nobody knows what the others waited for. */
-static bool is_cheap(const struct facts *f, const struct report *r)
+/* What is read back from fast disks, or by readahead, may cost nobody any time: the machine's waits
+ * are the group's as far as the pages read back are. Where only some tasks are looked at nobody
+ * knows what the others waited for. */
+static bool is_cheap(const struct facts *f, const struct report *r, u64 refaults)
 {
+	double waited = report_share(
+		r, counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us) * 1000);
+	u64 all = MAX(facts_delta_all(f, "workingset_refault"), refaults);
+
 	return !r->scoped && f->pressure.h.size &&
-	       report_share(
-		       r, counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us) *
-				  1000) < CHEAP_SHARE;
+	       (all ? waited * (double)refaults / (double)all : waited) < CHEAP_SHARE;
 }
 
 static struct pain pain_of(
@@ -190,7 +193,7 @@ static struct pain pain_of(
 			      ? counter_rise(cg->first_some_total_us, cg->some_total_us) * 1000
 			      : facts_refault_wait_ns(&s->sums.facts, p.refaults);
 	p.waited_ns = MAX(p.waited_ns, p.stalled_ns);
-	p.cheap = is_cheap(&s->sums.facts, r);
+	p.cheap = is_cheap(&s->sums.facts, r, p.refaults);
 	p.refault_bytes = p.refaults * r->stream->host.page_bytes;
 	p.refaults_second = (double)p.refaults / report_seconds(r);
 	/* As many are out and will be needed as come back a second, times how long they were out
@@ -210,10 +213,27 @@ static bool is_stream(const struct cgroup_usage *cg, const struct pain *p)
 	return cgroup_filler(cg) == BY_FILE && p->refaults_second < REFAULTS_RISK && !p->full;
 }
 
+/* What has no file behind it has been swapped out, and there is room for more: a limit that was not
+ * hit meanwhile is where the group rests. */
+static bool has_swap_room(const struct facts *f, const struct cgroup_usage *cg)
+{
+	u64 room = facts_last(f, "SwapFree"), used = cg->swap_bytes, own = room;
+
+	if (!cg->swap_bytes || cgroup_is_locked(cg) || cgroup_filler(cg) == BY_KERNEL)
+		return false;
+	if (cg->version == 1)
+		used += cg->usage_bytes;
+	if (cg->swap_limit_bytes != CGROUP_USAGE_NONE)
+		own = cg->swap_limit_bytes > used ? cg->swap_limit_bytes - used : 0;
+	return MIN(room, own) >= cg->limit_bytes / 4;
+}
+
 #define STREAM_RISK 0.25 /* of the time: who waits so long for room is held up by its limit */
 
-static int level_of(const struct report *r, const struct cgroup_usage *cg, const struct pain *p)
+static int level_of(const struct state *s, const struct report *r, const struct cgroup_usage *cg,
+	const struct pain *p)
 {
+	bool near = cg->usage_bytes >= cg->limit_bytes / 20 * 19;
 	int level = share_level(report_share(r, p->stalled_ns), 0.01, 0.05, 0.25);
 
 	if (is_stream(cg, p))
@@ -226,7 +246,7 @@ static int level_of(const struct report *r, const struct cgroup_usage *cg, const
 		level = MAX(level, p->cheap ? LEVEL_RISK : LEVEL_WARNING);
 	else if (p->hits && p->refaults_second >= REFAULTS_RISK)
 		level = MAX(level, p->cheap ? LEVEL_NOTE : LEVEL_RISK);
-	if (p->full && (p->hits || cg->usage_bytes >= cg->limit_bytes / 20 * 19))
+	if (p->full && (p->hits || (near && !has_swap_room(&s->sums.facts, cg))))
 		level = MAX(level, LEVEL_RISK);
 	return p->hits ? MAX(level, LEVEL_NOTE) : level;
 }
@@ -594,7 +614,7 @@ static int report(void *v, struct report *r)
 	for (size_t i = 0; i < s->sums.facts.cgroups.n; i++) {
 		struct cgroup_usage cg = facts_cgroup_fullest(&s->sums.facts, i);
 		struct pain p = pain_of(s, r, &cg);
-		int level = cg.limit_bytes == CGROUP_USAGE_NONE ? -1 : level_of(r, &cg, &p);
+		int level = cg.limit_bytes == CGROUP_USAGE_NONE ? -1 : level_of(s, r, &cg, &p);
 
 		if (hangs(&cg)) {
 			tell_hangs(r, s, &cg);

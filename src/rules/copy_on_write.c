@@ -184,8 +184,7 @@ static const char *who_of(struct report *r, const struct program *g)
 {
 	if (is_one(g))
 		return report_process(r, g->tgid);
-	return report_text(r, "%s (%u processes, the last of them pid %u)",
-		report_program(r, g->named ? g->named : g->tgid), g->processes, g->tgid);
+	return processes_text(r, g->named, g->processes, g->tgid);
 }
 
 static void tell_sharing(struct report *r, struct finding *f, const struct rule_sums *s, u32 tgid)

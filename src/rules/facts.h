@@ -84,6 +84,8 @@ void try_compact(struct report *r, struct finding *f, const struct facts *facts)
 bool looks_too(const struct report *r, u32 tgid);
 /* Says where vm.swappiness is why; swaps: memory is swapped, or else files find no room. */
 void swappiness_tell(struct report *r, struct finding *f, const struct facts *facts, bool swaps);
+/* The processes of one program, told together: `named` is one whose program is known, or `last`. */
+const char *processes_text(struct report *r, u32 named, u32 n, u32 last);
 /* Adds the innermost n lines of a stack to the evidence, and says so where there is no more. */
 void finding_stack(struct report *r, struct finding *f, u32 stack, int n);
 /* Adds the stack that most samples have to the evidence; what: "code path". False: they are too

@@ -1,14 +1,17 @@
 /* Page faults that had to read from a disk: who waits, and for which file. Where the process's
  * group or the machine pushes out what it needs, this is only a symptom of that. Those that are
- * known to be swap-ins are the rule swap's. */
+ * known to be swap-ins are the rule swap's. Processes of one program are told together: each may be
+ * short. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/units.h"
 #include "probes/faults/faults.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
-#define MIN_MAJOR 50 /* fewer happen when any program starts */
+#define MIN_MAJOR 50 /* of a process: fewer happen when any program starts */
+#define ONE_PART 0.7 /* one process that has this part is told alone */
 
 struct sums {
 	u64 major, timed, total_ns, max_ns;
@@ -16,7 +19,14 @@ struct sums {
 	u64 top_ns;  /* of the mapping with the most time */
 	u64 file_ns; /* on mappings known to be of files */
 	u32 stack;
+	u32 tgid, processes; /* of a program: the one that waited most */
+	u64 tgid_ns;
 	char file[AGG_NAME_LEN];
+};
+
+struct program_key {
+	char comm[COMM_LEN];
+	u64 cgroup;
 };
 
 static int init(void *v, const struct view_options *o, struct err *err)
@@ -147,19 +157,24 @@ static void tell_files(struct report *r, struct finding *f)
 	finding_line(r, f->undo, "Nothing to undo.");
 }
 
-static void tell(
-	struct report *r, const struct rule_sums *s, u32 tgid, const struct sums *t, int level)
+static const char *who_of(struct report *r, const struct sums *t)
+{
+	return t->processes > 1 ? processes_text(r, t->tgid, t->processes, t->tgid)
+				: report_text(r, "%s (pid %u)", stream_comm(r->stream, t->tgid, 0),
+					  t->tgid);
+}
+
+static void tell(struct report *r, const struct rule_sums *s, const struct sums *t, int level)
 {
 	struct finding *f = report_finding(r, level, "major-faults");
-	const char *comm = stream_comm(r->stream, tgid, 0);
 	char lost[UNIT_BUF], mean[UNIT_BUF], max[UNIT_BUF];
 
 	if (!f)
 		return;
 	f->cost_ns = t->total_ns;
-	f->tgid = tgid;
+	f->tgid = t->tgid;
 	f->cgroup = t->cgroup;
-	f->title = report_text(r, "%s (pid %u) waited %s for page reads: %s", comm, tgid,
+	f->title = report_text(r, "%s waited %s for page reads: %s", who_of(r, t),
 		fmt_ns(lost, t->total_ns), report_share_text(r, t->total_ns));
 	f->confidence = "high: every major fault was counted and timed";
 	finding_line(r, f->evidence, "%llu major faults, %.0f a second: mean %s, worst %s",
@@ -175,21 +190,81 @@ static void tell(
 		tell_first(r, f, facts_delta(&s->facts, "workingset_refault_file") * 2 > t->major);
 	else
 		tell_files(r, f);
-	finding_line(r, f->verify, "`memwhy faults --by mapping --for 30s -p %u`", tgid);
+	finding_line(r, f->verify,
+		t->processes > 1 ? "`memwhy faults --by mapping --for 30s -c %s`"
+				 : "`memwhy faults --by mapping --for 30s -p %s`",
+		t->processes > 1 ? stream_comm(r->stream, t->tgid, 0)
+				 : report_text(r, "%u", t->tgid));
+}
+
+static void merge(struct sums *g, const struct sums *t)
+{
+	g->major += t->major;
+	g->timed += t->timed;
+	g->total_ns += t->total_ns;
+	g->max_ns = MAX(g->max_ns, t->max_ns);
+	g->file_ns += t->file_ns;
+	g->cgroup = t->cgroup;
+	g->processes++;
+	if (t->top_ns > g->top_ns) {
+		g->top_ns = t->top_ns;
+		__builtin_memcpy(g->file, t->file, sizeof(g->file));
+		g->stack = t->stack;
+	}
+}
+
+/* One that has most of what its program waited is told alone. */
+static int programs_sum(const struct rule_sums *s, const struct report *r, struct groups *programs)
+{
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct sums *t = groups_value(&s->by, i);
+		u32 tgid = *(const u32 *)groups_key(&s->by, i);
+		struct program_key k = {.cgroup = t->cgroup};
+		struct sums *g;
+
+		if (t->major < MIN_MAJOR)
+			continue;
+		snprintf(k.comm, sizeof(k.comm), "%s", stream_comm(r->stream, tgid, 0));
+		g = groups_get(programs, &k);
+		if (!g)
+			return -ENOMEM;
+		merge(g, t);
+		if (t->total_ns >= g->tgid_ns) {
+			g->tgid = tgid;
+			g->tgid_ns = t->total_ns;
+		}
+	}
+	return 0;
+}
+
+static struct sums told_of(const struct rule_sums *s, const struct sums *program)
+{
+	struct sums one;
+
+	if ((double)program->tgid_ns < ONE_PART * (double)program->total_ns)
+		return *program;
+	one = *(const struct sums *)groups_find(&s->by, &program->tgid);
+	one.tgid = program->tgid;
+	return one;
 }
 
 static int report(void *v, struct report *r)
 {
 	struct rule_sums *s = v;
+	struct groups programs;
+	int rc;
 
-	for (size_t i = 0; i < s->by.n; i++) {
-		const struct sums *t = groups_value(&s->by, i);
-		int level = share_level(report_share(r, t->total_ns), 0.05, 0.2, 0.6);
+	groups_init(&programs, sizeof(struct program_key), sizeof(struct sums));
+	rc = programs_sum(s, r, &programs);
+	for (size_t i = 0; i < programs.n && !rc; i++) {
+		struct sums t = told_of(s, groups_value(&programs, i));
+		int level = share_level(report_share(r, t.total_ns), 0.05, 0.2, 0.6);
 
-		if (level > LEVEL_NOTE && t->major >= MIN_MAJOR)
-			tell(r, s, *(const u32 *)groups_key(&s->by, i), t, level);
+		if (level > LEVEL_NOTE)
+			tell(r, s, &t, level);
 	}
-	return 0;
+	groups_free(&programs);
+	return rc;
 }
 
 const struct view rule_major_faults = SUMS_RULE(init, feed, report);

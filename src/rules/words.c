@@ -160,3 +160,9 @@ void swappiness_tell(struct report *r, struct finding *f, const struct facts *fa
 	finding_line(r, f->try_, "`sysctl -w " SWAPPINESS "=%d`", DEFAULT);
 	finding_line(r, f->undo, "`sysctl -w " SWAPPINESS "=%llu`", now);
 }
+
+const char *processes_text(struct report *r, u32 named, u32 n, u32 last)
+{
+	return report_text(r, "%s (%u processes, the last of them pid %u)",
+		report_program(r, named ? named : last), n, last);
+}

@@ -855,6 +855,30 @@ static void test_cold_start(void **unused)
 	}
 }
 
+/* Each is short, and one of many of its program in its group: they are one finding. */
+static void test_cold_program(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_major_faults);
+	refaulted(&f, 10);
+	for (u32 tgid = 100; tgid < 103; tgid++) {
+		PUT(&f, struct rec_task, REC_TASK, .tgid = tgid, .cgroup = 42, .comm = "job");
+		major(&f, tgid);
+	}
+	PUT(&f, struct rec_task, REC_TASK, .tgid = 103, .cgroup = 42, .comm = "job");
+	PUT(&f, struct faults_agg, REC_FAULTS_AGG, .tgid = 103, .flags = FAULT_MAJOR, .count = 9,
+		.timed = 9, .total_ns = NSEC_PER_SEC, .cgroup = 42); /* as many at any start */
+	x = only(&f);
+	assert_non_null(strstr(x->title, "job (3 processes, the last of them pid 102) waited "
+					 "9.00 s for page reads"));
+	assert_true(says(x->evidence, "3000 major faults"));
+	assert_true(says(x->verify, "-c job"));
+	view_close(&f);
+}
+
 struct growing {
 	u64 start_ns;
 	u64 step, cgroup;
@@ -1262,6 +1286,7 @@ int main(void)
 		cmocka_unit_test(test_cache_quiet),
 		cmocka_unit_test(test_kswapd_busy),
 		cmocka_unit_test(test_cold_start),
+		cmocka_unit_test(test_cold_program),
 		cmocka_unit_test(test_growth_levels),
 		cmocka_unit_test(test_growth_in_group),
 		cmocka_unit_test(test_growth_young_in_group),

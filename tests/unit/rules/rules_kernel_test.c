@@ -360,6 +360,71 @@ static void test_limit_by_what_is_out(void **unused)
 	}
 }
 
+static size_t rests_told(u64 hits, u64 swapped, u64 swap_limit, u64 free, u32 version)
+{
+	struct bench b;
+	size_t n;
+
+	begin(&b, &rule_cgroup_limit, 1);
+	group(&b, 42, "/cold");
+	PUT(&b, struct system_value, REC_SYSTEM_VALUE, .value = free, .name = "SwapFree");
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .h.flags = CGROUP_HAS_PARTS, .cgroup = 42,
+		.version = version, .usage_bytes = 100 * MIB, .limit_bytes = 100 * MIB,
+		.high_bytes = CGROUP_USAGE_NONE, .anon_bytes = 99 * MIB, .swap_bytes = swapped,
+		.swap_limit_bytes = swap_limit, .limit_hit_total = hits);
+	n = conclude(&b);
+	end(&b);
+	return n;
+}
+
+/* Full of what was not swapped out yet: no trouble while there is swap for the rest of it. */
+static void test_limit_rests(void **unused)
+{
+	u64 none = CGROUP_USAGE_NONE;
+
+	(void)unused;
+	assert_int_equal(rests_told(0, 200 * MIB, none, 500 * MIB, 1), 0);
+	assert_int_equal(rests_told(0, 200 * MIB, 240 * MIB, 500 * MIB, 2), 0);
+	assert_int_equal(rests_told(3, 200 * MIB, none, 500 * MIB, 1), 1);       /* it was hit */
+	assert_int_equal(rests_told(0, 0, none, 500 * MIB, 1), 1);               /* never swaps */
+	assert_int_equal(rests_told(0, 200 * MIB, none, 20 * MIB, 1), 1);        /* swap is full */
+	assert_int_equal(rests_told(0, 200 * MIB, 210 * MIB, 500 * MIB, 2), 1);  /* … its part is */
+	assert_int_equal(rests_told(0, 200 * MIB, 310 * MIB, 500 * MIB, 1), 1);  /* … with memory */
+}
+
+static int refaults_level(u64 waited_us, u64 elsewhere)
+{
+	struct bench b;
+	int level;
+
+	begin(&b, &rule_cgroup_limit, 10);
+	group(&b, 42, "/backup");
+	for (u64 i = 0; i < 2; i++) {
+		PUT(&b, struct system_pressure, REC_SYSTEM_PRESSURE, .resource = SYSTEM_MEMORY,
+			.some_total_us = 500 + i * waited_us);
+		PUT(&b, struct system_value, REC_SYSTEM_VALUE, .value = i * 5000,
+			.name = "workingset_refault_file");
+		PUT(&b, struct system_value, REC_SYSTEM_VALUE, .value = i * elsewhere,
+			.name = "workingset_refault_anon");
+	}
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .h.flags = CGROUP_HAS_PARTS, .cgroup = 42,
+		.version = 1, .usage_bytes = 50 * MIB, .limit_bytes = 50 * MIB,
+		.high_bytes = CGROUP_USAGE_NONE, .file_bytes = 45 * MIB, .limit_hit_total = 1000,
+		.refault_file_total = 5000);
+	level = only(&b)->level;
+	end(&b);
+	return level;
+}
+
+/* That others wait for memory makes what this group reads back no dearer. */
+static void test_limit_cheap(void **unused)
+{
+	(void)unused;
+	assert_int_equal(refaults_level(100000, 0), LEVEL_NOTE);
+	assert_true(refaults_level(2000000, 0) >= LEVEL_RISK);
+	assert_int_equal(refaults_level(2000000, 95000), LEVEL_NOTE);
+}
+
 static size_t children_told(u64 children, u32 partial)
 {
 	struct bench b;
@@ -639,6 +704,8 @@ int main(void)
 		cmocka_unit_test(test_userfault_quiet),
 		cmocka_unit_test(test_memory_high),
 		cmocka_unit_test(test_limit_by_what_is_out),
+		cmocka_unit_test(test_limit_rests),
+		cmocka_unit_test(test_limit_cheap),
 		cmocka_unit_test(test_fullest),
 		cmocka_unit_test(test_children),
 		cmocka_unit_test(test_kernel_objects),
