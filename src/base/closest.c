@@ -7,26 +7,28 @@
 
 #define CLOSEST_MAX 64
 
-/* Levenshtein distance of two words shorter than CLOSEST_MAX. */
+/* How many letters to insert, leave out, change or swap with the next: of words shorter than
+ * CLOSEST_MAX. */
 static size_t distance(const char *a, const char *b)
 {
-	size_t row[CLOSEST_MAX + 1], n = strlen(b);
+	size_t rows[3][CLOSEST_MAX + 1], n = strlen(b), i = 1;
 
 	for (size_t j = 0; j <= n; j++)
-		row[j] = j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		size_t diagonal = row[0];
+		rows[0][j] = j;
+	for (; a[i - 1]; i++) {
+		size_t *now = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
 
-		row[0] = i;
+		now[0] = i;
 		for (size_t j = 1; j <= n; j++) {
-			size_t replace = diagonal + (a[i - 1] != b[j - 1]);
-			size_t edit = MIN(row[j], row[j - 1]) + 1;
+			size_t replace = last[j - 1] + (a[i - 1] != b[j - 1]);
+			size_t edit = MIN(last[j], now[j - 1]) + 1;
 
-			diagonal = row[j];
-			row[j] = MIN(replace, edit);
+			now[j] = MIN(replace, edit);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				now[j] = MIN(now[j], before[j - 2] + 1);
 		}
 	}
-	return row[n];
+	return rows[(i - 1) % 3][n];
 }
 
 const char *closest(const char *name, const char *const *names, size_t n)

@@ -2,6 +2,7 @@
  * memwhy itself costs. */
 #include <string.h>
 
+#include "base/less.h"
 #include "top/top_view.h"
 
 #define RATE_NS (50ULL * 1000000) /* of less no rate is told */
@@ -9,11 +10,6 @@
 static u64 last(const struct top_view *v, const char *name)
 {
 	return facts_last(&v->facts, name);
-}
-
-static u64 less(u64 a, u64 b)
-{
-	return a > b ? a - b : 0;
 }
 
 struct part {
@@ -28,13 +24,13 @@ enum { PART_CACHE = 2, PART_OTHER = 7, PART_FREE = 8 };
 static void parts_fill(const struct top_view *v, struct part parts[PARTS])
 {
 	u64 total = last(v, "MemTotal"), shmem = last(v, "Shmem"), slab = last(v, "Slab"), sum = 0;
-	u64 reclaimable = less(last(v, "KReclaimable"), last(v, "SReclaimable"));
+	u64 reclaimable = u64_less(last(v, "KReclaimable"), last(v, "SReclaimable"));
 
 	memcpy(parts,
 		(struct part[PARTS]){
 			{"anon", last(v, "AnonPages")},
 			{"shmem", shmem},
-			{"cache", less(last(v, "Cached") + last(v, "Buffers"), shmem)},
+			{"cache", u64_less(last(v, "Cached") + last(v, "Buffers"), shmem)},
 			{"slab", slab},
 			{"tables", last(v, "PageTables") + last(v, "SecPageTables")},
 			{"kernel", last(v, "KernelStack") + last(v, "Percpu") + reclaimable},
@@ -45,10 +41,10 @@ static void parts_fill(const struct top_view *v, struct part parts[PARTS])
 		PARTS * sizeof(*parts));
 	for (size_t i = 0; i < PARTS; i++)
 		sum += parts[i].bytes;
-	parts[PART_OTHER].bytes = less(total, sum);
+	parts[PART_OTHER].bytes = u64_less(total, sum);
 	/* The kernel's counts are not of one moment: the biggest bears the difference. */
 	if (sum > total)
-		parts[PART_CACHE].bytes = less(parts[PART_CACHE].bytes, sum - total);
+		parts[PART_CACHE].bytes = u64_less(parts[PART_CACHE].bytes, sum - total);
 }
 
 static void memory_report(struct top_view *v, struct report *r)
@@ -164,7 +160,7 @@ static void machine_row(struct top_view *v, struct report *r)
 	row[TOP_M_TOTAL] = cell_u64(last(v, "MemTotal"));
 	row[TOP_M_AVAILABLE] = cell_u64(last(v, "MemAvailable"));
 	row[TOP_M_SWAP_TOTAL] = cell_u64(last(v, "SwapTotal"));
-	row[TOP_M_SWAP_USED] = cell_u64(less(last(v, "SwapTotal"), last(v, "SwapFree")));
+	row[TOP_M_SWAP_USED] = cell_u64(u64_less(last(v, "SwapTotal"), last(v, "SwapFree")));
 	if (stream_interval_ns(r->stream) >= RATE_NS) {
 		pressure_cells(v, r, row);
 		counter_cells(v, r, row);

@@ -266,6 +266,12 @@ calls_beside_perf() {
 	run --separate-stderr "$MEMWHY" count kmem:kmaloc
 	[ "$status" -eq 2 ]
 	[[ $stderr == *"did you mean 'kmem:kmalloc'?"* ]]
+	run --separate-stderr "$MEMWHY" count kmm:kmalloc
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"did you mean 'kmem:kmalloc'?"* ]]
+	run --separate-stderr "$MEMWHY" count kmm:no_event
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"the nearest category is 'kmem'; memwhy count --list 'kmem:*' lists its events"* ]]
 	run --separate-stderr "$MEMWHY" count kmem:kmalloc --by call_sit
 	[ "$status" -eq 2 ]
 	[[ $stderr == *"did you mean 'call_site'?"*"bytes_req"* ]]

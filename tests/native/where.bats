@@ -53,7 +53,7 @@ setup() {
 	jq -c '.rows[] | select(.table == "census") | [.kind, .bytes, .ledger_bytes, .difference_bytes]' now
 	# Counters move while a million pages are looked at: within 3 % of the memory there is.
 	jq -e '([.rows[] | select(.table == "ledger") | .bytes] | add) as $all | [.rows[] | select(.table == "census")] |
-		length >= 8 and all(.[] | select(.kind | IN("anonymous", "files", "shared", "hugetlb", "page_tables"));
+		length >= 8 and all(.[] | select(.kind | IN("free", "anonymous", "files", "shared", "hugetlb", "page_tables"));
 			(.difference_bytes | fabs) < $all * 0.03)' now
 	jq -e 'any(.rows[]; .table == "census" and .kind == "shared" and .bytes >= 67108864 and (.difference_bytes | fabs) < 4194304)' now
 	run "$MEMWHY" where --census -p $$
@@ -226,4 +226,6 @@ rss() { # of smaps_rollup, in bytes
 	jq -e 'any(.rows[]; .table == "ledger" and .row == "files" and .bytes > 0 and (.mostly | test("libc|sleep|locale")))' now >/dev/null
 	"$MEMWHY" where -o json --out short -- true
 	jq -e 'all(.rows[]; .table != "ledger")' short >/dev/null
+	"$MEMWHY" where -c no-such-comm --table ledger --out nobody
+	grep -q "no process matches" nobody
 }

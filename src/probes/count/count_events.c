@@ -159,6 +159,18 @@ static int category_add(
 	return rc == -ENOENT ? 0 : rc;
 }
 
+static bool category_has(const struct event_list *all, const char *category, const char *name)
+{
+	name_list names = {};
+	bool found = false;
+
+	names_read(all, category, "*", &names);
+	vec_each (n, &names)
+		found |= !strcmp(*n, name);
+	names_free(&names);
+	return found;
+}
+
 /* Says which is the nearest: a category, or a tracepoint of it. */
 static int tracepoint_unknown(
 	const struct event_list *all, const char *category, const char *name, struct err *err)
@@ -179,8 +191,12 @@ static int tracepoint_unknown(
 		return -EINVAL;
 	names_read(all, "", "*", &names);
 	near = closest(category, (const char *const *)names.v, names.n);
-	if (near)
+	if (near && category_has(all, near, name))
 		err_hint(err, "did you mean '%s:%.60s'?", near, name);
+	else if (near)
+		err_hint(err,
+			"the nearest category is '%s'; memwhy count --list '%s:*' lists its events",
+			near, near);
 	else
 		err_hint(err, "categories are the directories in /sys/kernel/tracing/events");
 	names_free(&names);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/less.h"
 #include "base/util.h"
 
 #define PAGE 4096ULL
@@ -16,11 +17,6 @@
 #define LOST_PART 100
 #define STREAM_PART 4 /* room for what is used once, so that it does not push out the rest */
 #define STEP (64ULL << 10)
-
-static u64 less(u64 a, u64 b)
-{
-	return a > b ? a - b : 0;
-}
 
 static u64 followed_bytes(const struct limit_files *f, u64 pages)
 {
@@ -40,10 +36,11 @@ static u64 first_late(const struct limit_files *f)
 static u64 mapped_late(const struct limit_facts *f, bool swaps)
 {
 	const struct limit_mapped *a = &f->early, *b = &f->mapped;
-	u64 grown = less(b->file_bytes, a->file_bytes), since = less(b->elapsed_ns, a->elapsed_ns);
+	u64 grown = u64_less(b->file_bytes, a->file_bytes),
+	    since = u64_less(b->elapsed_ns, a->elapsed_ns);
 
 	if (swaps)
-		grown += less(b->anon_bytes, a->anon_bytes);
+		grown += u64_less(b->anon_bytes, a->anon_bytes);
 	if (!a->h.kind || !since)
 		return 0;
 	return (u64)((double)grown * MIN(1.0, (double)b->elapsed_ns / LATE_PART / (double)since));
@@ -51,7 +48,7 @@ static u64 mapped_late(const struct limit_facts *f, bool swaps)
 
 static u64 refaults(const struct limit_facts *f)
 {
-	return less(f->last.refault_total, f->first.refault_total);
+	return u64_less(f->last.refault_total, f->first.refault_total);
 }
 
 static bool is_starved(const struct limit_facts *f)
@@ -86,11 +83,11 @@ static void files_weigh(const struct limit_facts *f, struct limit_need *n)
 	hot = n->read_bytes + n->mapped_bytes;
 	if (!n->starved && hot > charged) {
 		n->elsewhere_bytes = hot - charged;
-		n->mapped_bytes = less(n->mapped_bytes, n->elsewhere_bytes);
+		n->mapped_bytes = u64_less(n->mapped_bytes, n->elsewhere_bytes);
 		n->read_bytes = MIN(n->read_bytes, charged);
 		hot = charged;
 	}
-	n->cold_bytes = less(charged, hot + n->once_bytes);
+	n->cold_bytes = u64_less(charged, hot + n->once_bytes);
 	n->blind = !f->files.h.kind || !(f->files.h.flags & LIMIT_READS_KNOWN) ||
 		   !f->mapped.h.kind || f->mapped.refused;
 }
@@ -104,7 +101,7 @@ static void need_sum(const struct limit_facts *f, struct limit_need *n)
 
 	n->needed_bytes = fixed + hot;
 	/* a page that is read and mapped counts in both */
-	n->low_bytes = fixed + MAX(less(n->read_bytes, n->error_bytes), n->mapped_bytes);
+	n->low_bytes = fixed + MAX(u64_less(n->read_bytes, n->error_bytes), n->mapped_bytes);
 	n->high_bytes = fixed + hot + n->error_bytes + MIN(n->once_bytes, g->file_bytes) +
 			(n->blind ? n->cold_bytes : 0);
 	n->advised_bytes = n->needed_bytes + n->needed_bytes / MARGIN_PART + n->error_bytes +
@@ -117,13 +114,13 @@ static void stall_weigh(const struct limit_facts *f, struct limit_need *n)
 	const struct limit_group *a = &f->first, *b = &f->last;
 	double pages, ns;
 
-	n->elapsed_ns = less(b->elapsed_ns, a->elapsed_ns);
+	n->elapsed_ns = u64_less(b->elapsed_ns, a->elapsed_ns);
 	n->pressed = n->elapsed_ns &&
 		     b->h.flags & a->h.flags & (LIMIT_PRESSURE_GROUP | LIMIT_PRESSURE_MACHINE);
 	n->whole = b->h.flags & LIMIT_PRESSURE_MACHINE;
 	if (n->pressed)
 		n->stall_ratio =
-			(double)less(b->some_us, a->some_us) * 1000 / (double)n->elapsed_ns;
+			(double)u64_less(b->some_us, a->some_us) * 1000 / (double)n->elapsed_ns;
 	n->has_cost = b->read_bytes && n->elapsed_ns;
 	if (!n->has_cost)
 		return;

@@ -79,6 +79,7 @@ static void mapping_add(struct limit_mapped *r, const struct mapping *m, const s
 static int process_add(struct limit_sampler *s, u32 pid, struct limit_mapped *r)
 {
 	int rc = proc_memory_read((int)pid, "smaps", &s->text);
+	struct mapping_rss at = {};
 
 	if (rc == -EACCES || rc == -EPERM)
 		r->refused++;
@@ -89,10 +90,8 @@ static int process_add(struct limit_sampler *s, u32 pid, struct limit_mapped *r)
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;
 	r->processes++;
-	/* both are lists of the same text */
-	for (size_t i = 0, k = 0; i < s->maps.list.n && k < s->rss.list.n; k++)
-		if (s->maps.list.v[i].start == s->rss.list.v[k].start)
-			mapping_add(r, &s->maps.list.v[i++], &s->rss.list.v[k]);
+	while (mapping_rss_next(&s->maps, &s->rss, &at))
+		mapping_add(r, at.map, at.rss);
 	return 0;
 }
 

@@ -6,12 +6,15 @@
 
 #include "analysis/cells.h"
 #include "base/clock.h"
+#include "base/less.h"
 #include "probes/where/where_inner.h"
 #include "probes/where/where_ledger.h"
 #include "sys/memory/kpage.h"
 
 /* 64 GiB are looked at whole; of more as many pages, which takes some seconds of a CPU. */
 #define FRAMES_MOST (16ULL << 20)
+
+#define UNPREPARED_PART 100 /* of the memory: less are allocated and freed between two reads */
 
 #define ROW(row_) (1ULL << (row_))
 
@@ -59,15 +62,27 @@ static u64 root_of(const struct where *w)
 	return cgroup_resolve(&w->mounts, "/", &root) ? 1 : root.id;
 }
 
-static u64 present_pages(struct where *w)
+static u64 present_pages(const struct where *w)
 {
 	u64 sum = 0;
 
-	if (zoneinfo_read(&w->zones))
-		return 0;
 	vec_each (z, &w->zones.zones)
 		sum += z->present_pages;
 	return sum;
+}
+
+/* Some kernels prepare the page array of free memory only when that is needed
+ * (deferred_init=lazy). MemFree has these pages, no zone does, and all their flags are 0. */
+static u64 unprepared_pages(struct where *w, u64 page_bytes)
+{
+	u64 zones = 0, left, all = present_pages(w);
+
+	if (keyvals_read("/proc/meminfo", &w->meminfo))
+		return 0;
+	vec_each (z, &w->zones.zones)
+		zones += z->free_pages;
+	left = u64_less(keyvals_get_or(&w->meminfo, "MemFree", 0) / page_bytes, zones);
+	return left > all / UNPREPARED_PART ? left : 0;
 }
 
 int where_census_send(struct capture *c, struct where *w)
@@ -80,10 +95,11 @@ int where_census_send(struct capture *c, struct where *w)
 	_Static_assert((int)KPAGE_KINDS <= (int)WHERE_CENSUS_KINDS, "they have room");
 	if (rc)
 		return rc == -ENOMEM ? rc : refused_tell(c, rc);
-	kpage_census_close(&k, present_pages(w));
+	r.page_bytes = (u64)sysconf(_SC_PAGESIZE);
+	if (!zoneinfo_read(&w->zones))
+		kpage_census_close(&k, present_pages(w), unprepared_pages(w, r.page_bytes));
 	r.sample = w->sample;
 	r.has_charged = k.has_charged;
-	r.page_bytes = (u64)sysconf(_SC_PAGESIZE);
 	r.looked = k.looked;
 	r.of = k.of;
 	memcpy(r.pages, k.pages, sizeof(k.pages));

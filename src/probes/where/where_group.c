@@ -5,17 +5,13 @@
 #include <string.h>
 
 #include "base/greatest.h"
+#include "base/less.h"
 #include "capture/group.h"
 #include "probes/where/where_inner.h"
 #include "sys/root.h"
 
 #define OWNERS 8
 #define LEVELS 64
-
-static u64 less(u64 a, u64 b)
-{
-	return a > b ? a - b : 0;
-}
 
 struct group_row {
 	u32 row;
@@ -42,7 +38,7 @@ static void version_2(const struct keyvals *stat, struct where_ledger *l)
 	where_set(l, WHERE_ANON, keyvals_get_or(stat, "anon", 0));
 	where_set(l, WHERE_SHARED, shmem);
 	where_set(l, WHERE_CACHE,
-		less(keyvals_get_or(stat, "file", 0),
+		u64_less(keyvals_get_or(stat, "file", 0),
 			shmem + keyvals_get_or(stat, "swapcached", 0)));
 	for (size_t i = 0; i < ARRAY_SIZE(kernel_rows); i++) {
 		if (!keyvals_get(stat, kernel_rows[i].name, &v))
@@ -51,7 +47,7 @@ static void version_2(const struct keyvals *stat, struct where_ledger *l)
 		told += v;
 	}
 	if (keyvals_get(stat, "kernel", &kernel))
-		where_set(l, WHERE_KERNEL, less(kernel, told));
+		where_set(l, WHERE_KERNEL, u64_less(kernel, told));
 	if (keyvals_get(stat, "sock", &v))
 		where_set(l, WHERE_SOCKETS, v);
 	if (keyvals_get(stat, "hugetlb", &v)) /* with memory_hugetlb_accounting */
@@ -64,7 +60,7 @@ static void version_1(const struct keyvals *stat, u64 kernel_bytes, struct where
 
 	where_set(l, WHERE_ANON, keyvals_get_or(stat, "total_rss", 0));
 	where_set(l, WHERE_SHARED, shmem);
-	where_set(l, WHERE_CACHE, less(keyvals_get_or(stat, "total_cache", 0), shmem));
+	where_set(l, WHERE_CACHE, u64_less(keyvals_get_or(stat, "total_cache", 0), shmem));
 	if (kernel_bytes)
 		where_set(l, WHERE_KERNEL, kernel_bytes);
 }

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/less.h"
+
 void where_set(struct where_ledger *l, u32 row, u64 bytes)
 {
 	l->bytes[row] = bytes;
@@ -23,11 +25,6 @@ void where_set_estimate(struct where_ledger *l, u32 row, u64 bytes)
 	room = where_rest(l);
 	where_set(l, row, room > 0 ? MIN(bytes, (u64)room) : 0);
 	l->estimated |= 1ULL << row;
-}
-
-static u64 less(u64 a, u64 b)
-{
-	return a > b ? a - b : 0;
 }
 
 static u64 info(const struct where_numbers *n, const char *name)
@@ -77,7 +74,7 @@ static void swap_cache_set(struct where_ledger *l, const struct where_numbers *n
 	u64 cached = info(n, "SwapCached");
 	u64 lists = info(n, "Active") + info(n, "Inactive") + info(n, "Unevictable") +
 		    stat(n, "nr_isolated_anon") + stat(n, "nr_isolated_file");
-	u64 alone = less(lists, info(n, "AnonPages") + info(n, "Cached") + info(n, "Buffers"));
+	u64 alone = u64_less(lists, info(n, "AnonPages") + info(n, "Cached") + info(n, "Buffers"));
 
 	where_set(l, WHERE_SWAP_CACHE, MIN(alone, cached));
 	if (cached)
@@ -88,9 +85,9 @@ static void swap_cache_set(struct where_ledger *l, const struct where_numbers *n
 static void files_set(struct where_ledger *l, const struct where_numbers *n)
 {
 	u64 shmem = info(n, "Shmem"), tmpfs = MIN(n->tmpfs_bytes, shmem);
-	u64 swapped = less(info(n, "SwapTotal"), info(n, "SwapFree"));
+	u64 swapped = u64_less(info(n, "SwapTotal"), info(n, "SwapFree"));
 
-	where_set(l, WHERE_CACHE, less(info(n, "Cached") + info(n, "Buffers"), shmem));
+	where_set(l, WHERE_CACHE, u64_less(info(n, "Cached") + info(n, "Buffers"), shmem));
 	where_set(l, WHERE_SHARED, shmem - (n->has_tmpfs ? tmpfs : 0));
 	if (!n->has_tmpfs)
 		return;
@@ -105,15 +102,15 @@ static void kernel_set(struct where_ledger *l, const struct where_numbers *n)
 
 	set_info(l, WHERE_SLAB, n, "Slab");
 	if (keyvals_get(n->meminfo, "KReclaimable", &v))
-		where_set(l, WHERE_KERNEL_MISC, less(v, info(n, "SReclaimable")));
+		where_set(l, WHERE_KERNEL_MISC, u64_less(v, info(n, "SReclaimable")));
 	set_info(l, WHERE_PAGE_TABLES, n, "PageTables");
 	set_info(l, WHERE_SECONDARY, n, "SecPageTables");
 	set_info(l, WHERE_STACKS, n, "KernelStack");
 	if (keyvals_get(n->meminfo, "Percpu", &v))
-		where_set(l, WHERE_PERCPU, less(v, n->percpu_first_bytes));
+		where_set(l, WHERE_PERCPU, u64_less(v, n->percpu_first_bytes));
 	/* Before 5.3 it was always 0, and what vmalloc has was in the rest. */
 	if (keyvals_get(n->meminfo, "VmallocUsed", &v) && v)
-		where_set(l, WHERE_VMALLOC, less(v, n->stacks_in_vmalloc ? stacks : 0));
+		where_set(l, WHERE_VMALLOC, u64_less(v, n->stacks_in_vmalloc ? stacks : 0));
 	set_stat(l, WHERE_PAGE_ARRAY, n, "nr_memmap_pages");
 	set_info(l, WHERE_BOUNCE, n, "Bounce");
 	set_info(l, WHERE_FUSE, n, "WritebackTmp");
@@ -150,7 +147,7 @@ static void parts_set(struct where_ledger *l, const struct where_numbers *n)
 	part_info(l, WHERE_P_CMA_FREE, n, "CmaFree");
 	part_info(l, WHERE_P_AVAILABLE, n, "MemAvailable");
 	part_info(l, WHERE_P_SWAP_FREE, n, "SwapFree");
-	where_set_part(l, WHERE_P_SWAP_USED, less(info(n, "SwapTotal"), info(n, "SwapFree")));
+	where_set_part(l, WHERE_P_SWAP_USED, u64_less(info(n, "SwapTotal"), info(n, "SwapFree")));
 }
 
 int where_ledger_machine(const struct where_numbers *n, struct where_ledger *ret)

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/groups.h"
@@ -25,6 +26,7 @@
 #define THREADS_MOST 1024
 #define SLOW_NS (100 * NSEC_PER_MSEC)
 #define ANCESTORS 64
+#define STACK_USUAL (8ULL << 20) /* the kernel's default of RLIMIT_STACK */
 #define HUGE_LEAST (16ULL << 20)
 #define HUGE_SAMPLE 32 /* huge pages that are read */
 
@@ -34,6 +36,7 @@ struct subject {
 	struct maps maps;
 	struct smaps_all rss;
 	VEC(u64) stacks; /* where the stack pointers of its threads are */
+	u64 stack_most;  /* what one is at most, if the program did not ask for more */
 	struct process_heap heap;
 	struct managed managed;
 	bool refused, cut; /* its memory may not be read; there is more of it than may be */
@@ -73,8 +76,12 @@ static int stacks_read(struct where *w, struct subject *s)
 {
 	_cleanup_proc_iter_ struct proc_iter it = {};
 	int tid, rc = proc_iter_open_tasks((int)s->pid, &it);
+	struct rlimit most;
 	u64 sp;
 
+	s->stack_most = STACK_USUAL;
+	if (!prlimit((pid_t)s->pid, RLIMIT_STACK, NULL, &most) && most.rlim_cur != RLIM_INFINITY)
+		s->stack_most = MAX(s->stack_most, (u64)most.rlim_cur);
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;
 	while (!rc && s->stacks.n < THREADS_MOST && proc_iter_next(&it, &tid))
@@ -84,8 +91,11 @@ static int stacks_read(struct where *w, struct subject *s)
 	return rc;
 }
 
+/* Before 6.7 the kernel makes one mapping of a stack and a block right above it. */
 static bool has_stack(const struct subject *s, const struct mapping *m)
 {
+	if (m->end - m->start > s->stack_most || managed_is_go(&s->maps, m))
+		return false;
 	vec_each (sp, &s->stacks)
 		if (*sp >= m->start && *sp < m->end)
 			return true;
@@ -123,12 +133,14 @@ static u32 row_of(const struct subject *s, const struct mapping *m)
 }
 
 /* Mappings of one file are one owner; those of none are told by their addresses. */
-static u32 name_of(struct capture *c, const struct mapping *m)
+static u32 name_of(struct capture *c, const struct subject *s, const struct mapping *m)
 {
 	char name[64];
 
 	if (m->path[0])
 		return names_string(c->names, m->path);
+	if (managed_is_go(&s->maps, m) && managed_found(&s->managed, MANAGED_GO))
+		return names_string(c->names, "heap of Go");
 	snprintf(name, sizeof(name), "%llx-%llx", m->start, m->end);
 	return names_string(c->names, name);
 }
@@ -136,7 +148,7 @@ static u32 name_of(struct capture *c, const struct mapping *m)
 static int owner_add(
 	struct capture *c, struct subject *s, const struct mapping *m, u32 row, u64 bytes)
 {
-	struct owner_key key = {row, name_of(c, m)};
+	struct owner_key key = {row, name_of(c, s, m)};
 	struct where_owner *o;
 
 	if (!bytes || !key.name)
@@ -273,19 +285,14 @@ static int runtime_send(struct capture *c, struct where *w, const struct subject
 static struct managed_part mappings_part(const struct subject *s, u32 by)
 {
 	struct managed_part p = {.by = by, .name = "all memory without a file"};
+	struct mapping_rss at = {};
 
-	for (size_t i = 0, k = 0; i < s->maps.list.n && k < s->rss.list.n; k++) {
-		const struct mapping *m = &s->maps.list.v[i];
-		const struct smaps_rss *v = &s->rss.list.v[k];
-
-		if (m->start != v->start)
+	while (mapping_rss_next(&s->maps, &s->rss, &at)) {
+		if (!mapping_is_plain(at.map))
 			continue;
-		i++;
-		if (!mapping_is_plain(m))
-			continue;
-		p.bytes[MANAGED_RESERVED] += m->end - m->start;
-		p.bytes[MANAGED_COMMITTED] += v->rss_bytes;
-		p.bytes[MANAGED_KEPT] += v->lazy_free_bytes;
+		p.bytes[MANAGED_RESERVED] += at.map->end - at.map->start;
+		p.bytes[MANAGED_COMMITTED] += at.rss->rss_bytes;
+		p.bytes[MANAGED_KEPT] += at.rss->lazy_free_bytes;
 	}
 	p.known = 1U << MANAGED_RESERVED | 1U << MANAGED_COMMITTED | 1U << MANAGED_KEPT |
 		  WHERE_BY_MAPPINGS;
@@ -357,6 +364,7 @@ static void huge_fill(const struct subject *s, struct where_ledger *l)
 static int ledger_fill(
 	struct capture *c, struct where *w, struct subject *s, struct where_ledger *l)
 {
+	struct mapping_rss at = {};
 	struct proc_status st;
 	int rc = 0;
 
@@ -365,12 +373,8 @@ static int ledger_fill(
 	l->sample = w->sample;
 	if (!proc_label_read(s->pid, &w->label))
 		l->name = names_string(c->names, str_get(&w->label));
-	/* both are lists of the same text */
-	for (size_t i = 0, k = 0; i < s->maps.list.n && k < s->rss.list.n && !rc; k++) {
-		if (s->maps.list.v[i].start != s->rss.list.v[k].start)
-			continue;
-		rc = mapping_add(c, s, l, &s->maps.list.v[i++], &s->rss.list.v[k]);
-	}
+	while (!rc && mapping_rss_next(&s->maps, &s->rss, &at))
+		rc = mapping_add(c, s, l, at.map, at.rss);
 	if (!proc_status_read((int)s->pid, &st))
 		where_set_part(l, WHERE_P_PAGE_TABLES, st.vm_pte_bytes);
 	heap_take(s, l);

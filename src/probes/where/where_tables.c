@@ -407,7 +407,8 @@ int where_tables_report(struct where_tables *t, struct report *r)
 	if (!table)
 		return -ENOMEM;
 	table->story = true;
-	table->empty = "No ledger was taken: the command must run for at least one second.";
+	table->empty = "No ledger was taken: no process matches, or the command ended within its "
+		       "first second.";
 	vec_each (s, &t->subjects) {
 		subject_settle(t, s);
 		subject_add(table, r, t, s);

@@ -59,6 +59,14 @@ void managed_free(struct managed *m)
 	vec_free(&m->list);
 }
 
+bool managed_found(const struct managed *m, enum managed_by by)
+{
+	vec_each (p, &m->list)
+		if (p->by == by)
+			return true;
+	return false;
+}
+
 static void part_set(struct managed_part *p, u32 which, u64 bytes)
 {
 	p->bytes[which] = bytes;
@@ -197,16 +205,22 @@ static int tcmalloc_take(void *arg, const u64 *words, size_t n, u64 address)
 	return rc ? rc : 1;
 }
 
-/* Go's heap begins at that very address; V8 puts its chunks anywhere, there too. 0: it is none. */
+/* Go's heap begins at that very address; V8 puts its chunks anywhere, there too. */
+bool managed_is_go(const struct maps *maps, const struct mapping *m)
+{
+	const struct mapping *first = maps_find(maps, GO_HEAP);
+
+	return first && first->start == GO_HEAP && m->start >= GO_HEAP &&
+	       m->start < GO_HEAP + GO_SPACE && m->prot & MAPPING_WRITE;
+}
+
+/* 0: there is none. */
 static u64 go_mapped(const struct look *l)
 {
-	const struct mapping *first = maps_find(l->maps, GO_HEAP);
 	u64 bytes = 0;
 
-	if (!first || first->start != GO_HEAP)
-		return 0;
 	vec_each (m, &l->maps->list)
-		if (m->start >= GO_HEAP && m->start < GO_HEAP + GO_SPACE && m->prot & MAPPING_WRITE)
+		if (managed_is_go(l->maps, m))
 			bytes += m->end - m->start;
 	return bytes;
 }

@@ -47,6 +47,11 @@ struct managed {
 
 const char *managed_name(u32 by);
 void managed_free(struct managed *m);
+/* Is there a heap of Go, which also has the stacks of goroutines, with this mapping in it? By its
+ * addresses alone. */
+bool managed_is_go(const struct maps *maps, const struct mapping *m);
+/* Was a part of this one found? */
+bool managed_found(const struct managed *m, enum managed_by by);
 /* Whose file that is, by its name; MANAGED_BY: nobody's. */
 u32 managed_by_file(const char *path);
 /* Replaces what ret held. Where there is more than may be read, the numbers are of a part. 0 or

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/less.h"
 #include "sys/root.h"
 
 /* Documentation/admin-guide/mm/pagemap.rst; bits from 32 on: linux/kernel-page-flags.h */
@@ -178,14 +179,17 @@ static void chunks_take(struct taking *t, u64 most)
 	}
 }
 
-void kpage_census_close(struct kpage_census *k, u64 present)
+void kpage_census_close(struct kpage_census *k, u64 present, u64 unprepared)
 {
 	u64 told = 0;
 
 	for (u32 i = 0; i < KPAGE_KINDS; i++)
 		told += i == KPAGE_OTHER ? 0 : k->pages[i];
 	if (present && told + k->pages[KPAGE_OTHER] > present)
-		k->pages[KPAGE_OTHER] = present > told ? present - told : 0;
+		k->pages[KPAGE_OTHER] = u64_less(present, told);
+	unprepared = MIN(unprepared, k->pages[KPAGE_OTHER]);
+	k->pages[KPAGE_OTHER] -= unprepared;
+	k->pages[KPAGE_FREE] += unprepared;
 }
 
 int kpage_census_take(u64 most, u64 root, struct kpage_census *ret)

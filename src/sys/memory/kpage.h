@@ -38,8 +38,9 @@ struct kpage_census {
 };
 
 /* In newer kernels a frame without memory looks as a page without flags does. present: pages that
- * there are (/proc/zoneinfo); 0: not known. */
-void kpage_census_close(struct kpage_census *k, u64 present);
+ * there are (/proc/zoneinfo); 0: not known. unprepared: free pages without flags, which look the
+ * same. */
+void kpage_census_close(struct kpage_census *k, u64 present, u64 unprepared);
 
 /* Estimates from chunks of pages: mean and spread. n: chunks looked at, all: that there are. */
 u64 kpage_error(double sum, double squares, u64 n, u64 all);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/less.h"
 #include "sys/scan.h"
 
 enum { NOWHERE, IN_MACHINE, IN_GROUP, BEHIND };
@@ -200,11 +201,6 @@ void oomlog_memory_feed(struct oomlog_memory *m, const char *line)
 	}
 }
 
-static u64 less(u64 a, u64 b)
-{
-	return a > b ? a - b : 0;
-}
-
 static void row(struct oomlog_ledger *l, enum oomlog_row which, bool known, u64 bytes)
 {
 	if (!known)
@@ -231,12 +227,12 @@ static void machine_rows(const struct oomlog_memory *m, u64 page, struct oomlog_
 	const u64 *n = m->numbers;
 	u64 lists = n[M_ACTIVE_ANON] + n[M_INACTIVE_ANON] + n[M_ISOLATED_ANON];
 
-	l->total_bytes = less(n[M_RAM], n[M_RESERVED] + n[M_POISONED]) * page;
+	l->total_bytes = u64_less(n[M_RAM], n[M_RESERVED] + n[M_POISONED]) * page;
 	same(l, m, OOMLOG_FREE, M_FREE, page);
 	same(l, m, OOMLOG_FREE_CPU, M_FREE_PCP, page);
-	row(l, OOMLOG_ANON, has(m, M_ACTIVE_ANON), less(lists, n[M_SHMEM]) * page);
+	row(l, OOMLOG_ANON, has(m, M_ACTIVE_ANON), u64_less(lists, n[M_SHMEM]) * page);
 	row(l, OOMLOG_CACHE, has(m, M_CACHE),
-		less(n[M_CACHE], n[M_SHMEM] + n[M_SWAP_CACHE]) * page);
+		u64_less(n[M_CACHE], n[M_SHMEM] + n[M_SWAP_CACHE]) * page);
 	same(l, m, OOMLOG_SHMEM, M_SHMEM, page);
 	same(l, m, OOMLOG_HUGETLB, M_HUGE, 1);
 	row(l, OOMLOG_SLAB, has(m, M_SLAB_RECLAIMABLE),
@@ -261,15 +257,15 @@ static void group_rows(const struct oomlog_memory *m, struct oomlog_ledger *l)
 
 	same(l, m, OOMLOG_ANON, has(m, G_ANON) ? G_ANON : G_RSS, 1);
 	row(l, OOMLOG_CACHE, has(m, G_FILE) || has(m, G_CACHE),
-		has(m, G_FILE) ? less(n[G_FILE], n[G_SHMEM] + n[G_SWAPCACHED])
-			       : less(n[G_CACHE], n[G_SHMEM]));
+		has(m, G_FILE) ? u64_less(n[G_FILE], n[G_SHMEM] + n[G_SWAPCACHED])
+			       : u64_less(n[G_CACHE], n[G_SHMEM]));
 	same(l, m, OOMLOG_SHMEM, G_SHMEM, 1);
 	same(l, m, OOMLOG_SOCKETS, G_SOCK, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(kernel); i++) {
 		same(l, m, kernel[i][0], kernel[i][1], 1);
 		parts += n[kernel[i][1]];
 	}
-	row(l, OOMLOG_KERNEL, has(m, G_KERNEL), less(n[G_KERNEL], parts));
+	row(l, OOMLOG_KERNEL, has(m, G_KERNEL), u64_less(n[G_KERNEL], parts));
 }
 
 bool oomlog_memory_ledger(const struct oomlog_memory *m, u64 page_bytes, struct oomlog_ledger *ret)

@@ -165,3 +165,16 @@ int smaps_all_parse(const char *text, struct smaps_all *ret)
 	}
 	return 0;
 }
+
+bool mapping_rss_next(const struct maps *maps, const struct smaps_all *all, struct mapping_rss *ret)
+{
+	while (ret->maps_at < maps->list.n && ret->rss_at < all->list.n) {
+		ret->map = &maps->list.v[ret->maps_at];
+		ret->rss = &all->list.v[ret->rss_at++];
+		if (ret->map->start == ret->rss->start) {
+			ret->maps_at++;
+			return true;
+		}
+	}
+	return false;
+}

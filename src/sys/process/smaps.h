@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "sys/process/maps.h"
 
 struct smaps_sum {
 	u64 rss_bytes, pss_bytes, swap_pss_bytes;
@@ -54,5 +55,16 @@ struct smaps_all {
 void smaps_all_free(struct smaps_all *s);
 /* Replaces what ret held. An empty text is an empty list; -ENOMEM. */
 int smaps_all_parse(const char *text, struct smaps_all *ret);
+
+/* A mapping and what is resident of it. To be zeroed before the first. */
+struct mapping_rss {
+	const struct mapping *map;
+	const struct smaps_rss *rss;
+	size_t maps_at, rss_at;
+};
+
+/* The next mapping that is in both; false: there is none. Both are lists of the same text. */
+bool mapping_rss_next(
+	const struct maps *maps, const struct smaps_all *all, struct mapping_rss *ret);
 
 #endif

@@ -215,6 +215,8 @@ static void test_closest(void **unused)
 	(void)unused;
 	assert_string_equal(closest("fualts", names, 3), "faults");
 	assert_string_equal(closest("reclam", names, 3), "reclaim");
+	assert_string_equal(closest("tabel", (const char *const[]){"taken", "table"}, 2), "table");
+	assert_string_equal(closest("ba", (const char *const[]){"c", "ab"}, 2), "ab");
 	assert_null(closest("zzzzzzzz", names, 3));
 	assert_null(closest("", names, 3));
 }
@@ -379,7 +381,8 @@ static void test_log2(void **unused)
 
 			assert_int_equal(log2_branchless(v, max), log2_slot(v, max));
 			assert_int_equal(log2_branchless(v - 1, max), log2_slot(v - 1, max));
-			assert_int_equal(log2_branchless(v + v / 3, max), log2_slot(v + v / 3, max));
+			assert_int_equal(
+				log2_branchless(v + v / 3, max), log2_slot(v + v / 3, max));
 		}
 		assert_int_equal(log2_branchless(UINT64_MAX, max), log2_slot(UINT64_MAX, max));
 	}

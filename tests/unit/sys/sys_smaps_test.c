@@ -189,6 +189,34 @@ static void test_settings(void **state)
 	fixture_remove(tree);
 }
 
+/* One list may lack a mapping that the other has. */
+static void test_pairs(void **state)
+{
+	static const char text[] = "1000-2000 rw-p 00000000 00:00 0 \n"
+				   "Rss: 4 kB\n"
+				   "3000-4000 rw-p 00000000 00:00 0 \n"
+				   "Rss: 0 kB\n"
+				   "5000-9000 rw-p 00000000 00:00 0 \n"
+				   "Rss: 16 kB\n";
+	_cleanup_maps_ struct maps maps = {};
+	struct smaps_all all = {};
+	struct mapping_rss at = {};
+
+	(void)state;
+	assert_int_equal(maps_parse(text, &maps), 0);
+	assert_int_equal(smaps_all_parse(text, &all), 0);
+	maps.list.v[1] = maps.list.v[2];
+	maps.list.n = 2;
+	assert_true(mapping_rss_next(&maps, &all, &at));
+	assert_int_equal(at.map->start, 0x1000);
+	assert_int_equal(at.rss->rss_bytes, 4096);
+	assert_true(mapping_rss_next(&maps, &all, &at));
+	assert_int_equal(at.map->start, 0x5000);
+	assert_int_equal(at.rss->rss_bytes, 16384);
+	assert_false(mapping_rss_next(&maps, &all, &at));
+	smaps_all_free(&all);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -198,6 +226,7 @@ int main(void)
 		cmocka_unit_test(test_results),
 		cmocka_unit_test(test_results_damaged),
 		cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,14 +217,18 @@ static void test_kpage_close(void **unused)
 	struct kpage_census k = {.pages = {[KPAGE_FREE] = 100, [KPAGE_OTHER] = 90}};
 
 	(void)unused;
-	kpage_census_close(&k, 0);
+	kpage_census_close(&k, 0, 0);
 	assert_int_equal(k.pages[KPAGE_OTHER], 90);
-	kpage_census_close(&k, 500);
+	kpage_census_close(&k, 500, 0);
 	assert_int_equal(k.pages[KPAGE_OTHER], 90);
-	kpage_census_close(&k, 150);
+	kpage_census_close(&k, 150, 0);
 	assert_int_equal(k.pages[KPAGE_OTHER], 50);
-	kpage_census_close(&k, 80);
+	kpage_census_close(&k, 150, 20);
+	assert_int_equal(k.pages[KPAGE_OTHER], 30);
+	assert_int_equal(k.pages[KPAGE_FREE], 120);
+	kpage_census_close(&k, 80, 20);
 	assert_int_equal(k.pages[KPAGE_OTHER], 0);
+	assert_int_equal(k.pages[KPAGE_FREE], 120);
 }
 
 int main(void)
