@@ -83,12 +83,13 @@ static void methods_fill(struct report *r)
 struct works_row {
 	const char *probe;
 	u64 has, n; /* kinds of data */
+	u64 lacks;  /* that not all is there of */
 };
 
 CELL_EXPR(works_cell, struct works_row,
-	cell_text(e->has == e->n ? "whole"
-		  : e->has       ? "in part"
-				 : "not here"))
+	cell_text(!e->lacks ? "whole"
+		  : e->has  ? "in part"
+			    : "not here"))
 
 static const struct cell_column works_columns[] = {
 	CELL_FROM(0, struct works_row, probe, "probe", "PROBE", CELL_TEXT, UNIT_NONE, 0,
@@ -99,7 +100,7 @@ static const struct cell_column works_columns[] = {
 		"whole, in part, or not here: how much of the probe's data is available",
 		works_cell),
 	CELL_NUMBER(struct works_row, has, "has", "HAS", UNIT_COUNT, 0,
-		"kinds of data that are available"),
+		"kinds of data that are available, if only in part"),
 	CELL_NUMBER(
 		struct works_row, n, "data_total", "OF", UNIT_COUNT, 0, "kinds of data there are"),
 };
@@ -118,6 +119,7 @@ static void works_row(struct report *r, struct table *t, const struct stream_met
 			continue;
 		row.n++;
 		row.has += m->method[0] != '\0';
+		row.lacks += m->missing[0] != '\0';
 	}
 	cells_one(t, r, works_columns, &row, NULL);
 }

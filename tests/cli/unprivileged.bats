@@ -63,6 +63,8 @@ nobody_error() {
 	nobody doctor
 	[ "$status" -eq 0 ] && [ "$(wc -l <<<"$output")" -le 50 ] || refuse "not short"
 	[ "$(grep -c 'root (sudo memwhy' <<<"$output")" -eq 1 ] || try refuse "root is not one line"
+	# What is missing in part is not there as a whole.
+	grep -qE '^processes +in part ' <<<"$output" || try refuse "processes: not in part"
 	[[ $output == *"sudo memwhy doctor"* && $output == *"sudo setcap cap_bpf,"*"$place/memwhy"* ]] || try refuse "remedies"
 	# What is cut in JSON would be cut everywhere: an errno's text stands whole.
 	"$MEMWHY" doctor -o json >root.json
