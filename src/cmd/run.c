@@ -315,10 +315,26 @@ static int running_each(void *arg)
 	return g->look ? running_look(g) : running_events(g);
 }
 
+/* Does it have stacks if they are asked for? */
+static bool takes_stacks(const struct view *v)
+{
+	for (const char *const *key = v->by_keys; key && *key; key++)
+		if (!strcmp(*key, "stack"))
+			return true;
+	for (const struct view_table *const *set = v->tables; set && *set; set++)
+		for (const struct view_table *t = *set; t->name; t++)
+			for (size_t i = 0; i < t->n_cols; i++)
+				if (((const struct column *)((const char *)t->cols + i * t->stride))
+						->type == CELL_STACK)
+					return true;
+	return false;
+}
+
 /* The views with nothing in them: do they have the columns and tables that were asked for? */
 static int running_rehearse(struct running *g)
 {
 	const struct options *o = g->run->o;
+	bool never = o->stacks || g->run->finds || !takes_stacks(g->run->views[0]);
 	struct report r;
 	int rc = 0;
 
@@ -332,11 +348,10 @@ static int running_rehearse(struct running *g)
 	g->each_is_in_order = o->each && r.tables.n == 1 && !r.tables.v[0]->sort;
 	if (!rc && export_of_stacks(o->format) && !report_has_stacks(&r)) {
 		err_set(&g->err, -EINVAL, "a profile shows stacks, and 'memwhy %s' has none%s",
-			g->run->cmd->name, o->stacks || g->run->finds ? "" : " without --stacks");
-		rc = o->stacks || g->run->finds
-			     ? err_hint(&g->err, "for example: memwhy faults --stacks -o %s",
-				       o->format)
-			     : err_hint(&g->err, "add --stacks");
+			g->run->cmd->name, never ? "" : " without --stacks");
+		rc = never ? err_hint(&g->err, "for example: memwhy faults --stacks -o %s",
+				     o->format)
+			   : err_hint(&g->err, "add --stacks");
 	}
 	report_destroy(&r);
 	pipeline_reset(&g->pipe);

@@ -675,3 +675,18 @@ on_terminal() {
 	done
 	tried
 }
+
+# What is said before anything is attached.
+folded_hint_works() { # COMMAND
+	local scope=()
+	[ "$1" = limit ] && scope=(-g /)
+	run --separate-stderr timeout "$limit" "$MEMWHY" "$1" "${scope[@]}" --for 50ms -o folded </dev/null
+	[[ $stderr == *"add --stacks"* ]] || return 0
+	run --separate-stderr timeout "$limit" "$MEMWHY" "$1" "${scope[@]}" --for 50ms -o folded --stacks </dev/null
+	[[ $stderr != *"has none"* ]] || try refuse "$1 -o folded: to add --stacks does not help"
+}
+
+@test "folded: who is told to add --stacks gets stacks by it" {
+	side_by_side folded_hint_works where limit faults oom frag syscalls
+	tried
+}
