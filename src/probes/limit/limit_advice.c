@@ -1,4 +1,6 @@
 /* See limit_tables.h. The words of the advice. */
+#include <string.h>
+
 #include "base/units.h"
 #include "probes/limit/limit_tables.h"
 
@@ -54,8 +56,9 @@ static void evidence_tell(const struct limit_facts *f, const struct limit_need *
 {
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF], d[UNIT_BUF];
 
-	finding_line(r, x->evidence, "it needs at least %s, at most %s", fmt_bytes(a, n->low_bytes),
-		fmt_bytes(b, n->high_bytes));
+	/* the title says what it needs */
+	if (strcmp(fmt_bytes(a, n->low_bytes), fmt_bytes(b, n->high_bytes)))
+		finding_line(r, x->evidence, "it needs at least %s, at most %s", a, b);
 	finding_line(r, x->evidence,
 		"of files it used %s more than once and %s once; %s it did not use in %s",
 		fmt_bytes(a, n->read_bytes + n->mapped_bytes), fmt_bytes(b, n->once_bytes),

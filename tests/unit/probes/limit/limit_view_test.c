@@ -219,6 +219,20 @@ static void test_view(void **unused)
 	assert_int_equal(cell_number(view_table_of(&x, "ages"), 0, "within_bytes"), 15360 * PAGE);
 	assert_int_equal(x.report.findings.n, 1);
 	assert_string_equal(x.report.findings.v[0].rule, "group-needs");
+	assert_string_equal(
+		x.report.findings.v[0].evidence[0], "it needs at least 160 MiB, at most 190 MiB");
+	view_close(&x);
+
+	/* where it is known exactly, the title has said it */
+	f.mapped.file_bytes = f.early.file_bytes = f.files.once = 0;
+	view_open(&x, &limit_view, &(struct view_options){}, "limit");
+	view_feed(&x, &f.first);
+	view_feed(&x, &f.early);
+	view_feed(&x, &f.last);
+	view_feed(&x, &f.mapped);
+	view_feed(&x, &f.files);
+	view_report(&x);
+	assert_non_null(strstr(x.report.findings.v[0].evidence[0], "of files it used "));
 	view_close(&x);
 }
 
