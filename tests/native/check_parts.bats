@@ -101,6 +101,8 @@ no_frames_named() { # HOW RULE CALLER
 }
 
 # The estimate is of the time in which programs counted, not of that after the last was attached.
+# Two looks one after the other: an emulated guest beside other work does not keep its speed.
+# bats test_tags=host
 @test "check: the time of its BPF programs is near what the kernel measures" {
 	python3 -c 'import mmap
 while True:
@@ -149,7 +151,11 @@ maps_make() {
 	mkdir "$bpffs"
 	mount -t bpf bpf "$bpffs"
 	maps_make "$bpffs/flows"
-	"$MEMWHY" check --for 2s -o json >report
+	# A slow machine may leave processes out, and says so.
+	for _ in 1 2 3; do
+		"$MEMWHY" check --for 2s -o json >report
+		grep -q 'would have taken too long' report || break
+	done
 	umount "$bpffs"
 	jq -c '[.findings[] | select(.rule == "bpf-maps")]' report
 	jq -e --arg pin "$bpffs/flows" 'any(.findings[]; .rule == "bpf-maps" and ([.title, .evidence[]] | any(contains($pin))))' report
