@@ -2,8 +2,11 @@
 #include "base/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int child_begin(int type, int signal, void (*work)(int socket), pid_t *ret_pid, int *ret_socket)
@@ -33,4 +36,17 @@ int child_begin(int type, int signal, void (*work)(int socket), pid_t *ret_pid, 
 	*ret_pid = pid;
 	*ret_socket = ends[0];
 	return 0;
+}
+
+void child_shut_in(const char *name, int socket)
+{
+	sigset_t all;
+
+	prctl(PR_SET_NAME, name);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	dup2(socket, 0);
+	dup2(open("/dev/null", O_WRONLY), 1);
+	dup2(1, 2);
+	syscall(SYS_close_range, 3, ~0U, 0);
 }

@@ -11,4 +11,8 @@
  */
 int child_begin(int type, int signal, void (*work)(int socket), pid_t *ret_pid, int *ret_socket);
 
+/* In the child: of what is open the socket stays, as 0, and there is /dev/null to write to; no
+ * signal, as of a key at the terminal, ends it but SIGKILL. */
+void child_shut_in(const char *name, int socket);
+
 #endif

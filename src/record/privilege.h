@@ -13,5 +13,7 @@
  * open a mapped file that was replaced on disk, by /proc/PID/map_files (CAP_CHECKPOINT_RESTORE).
  */
 int privilege_drop(bool mapped_files, struct err *err);
+/* The same in a process that only looks at files for memwhy, and ends where that fails. */
+void privilege_drop_or_end(void);
 
 #endif

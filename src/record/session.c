@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
+#include "base/answering.h"
 #include "base/clock.h"
 #include "base/progress.h"
 #include "base/units.h"
@@ -281,20 +282,29 @@ static int setting_was_left(void *arg, const char *path, const char *value, cons
 		before);
 }
 
+static void asker_ran(void *arg, pid_t pid)
+{
+	helper_ran(arg, pid, true);
+}
+
 static int names_begin(struct session *s)
 {
 	const struct session_config *cfg = s->cfg;
-	int rc = capture_reader_begin(&s->c);
-	const struct names_options names = {
+	const struct answering_how askers = {privilege_drop_or_end, asker_ran, s};
+	int rc;
+	struct names_options names = {
 		.cgroup_version = cfg->opt.cgroup_version,
 		.user_stacks = cfg->opt.user_stacks,
 		.debug_info = cfg->debug_info,
 		.sparing = cfg->opt.gentle,
 		.servers = cfg->opt.debuginfod_ns ? &s->servers : NULL,
-		.reader = s->c.reader,
 		.capture = &s->c,
 	};
 
+	/* Without it, it waits for file servers as others do. */
+	(void)answering_begin(&askers);
+	rc = capture_reader_begin(&s->c);
+	names.reader = s->c.reader;
 	return rc ? rc : names_open(s->c.sink, &names, &s->c.names);
 }
 
@@ -634,6 +644,7 @@ static void session_close(struct session *s)
 	names_close(s->c.names);
 	preload_close(&s->c.preload);
 	capture_close(&s->c);
+	answering_end();
 	spawn_close(&s->child);
 	ending_close(&s->ending);
 	signals_close(&s->signals);

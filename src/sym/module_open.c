@@ -98,8 +98,9 @@ int module_open_first(const struct module_sight *sight, int root_fd, int *ret_fd
 	/* Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN, and the mapping as it is now. */
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", (int)sight->pid, sight->start,
 		sight->end);
-	if (!proc_link_open(link, sight, ret_fd))
-		return 0;
+	rc = proc_link_open(link, sight, ret_fd);
+	if (!rc || rc == -ETIMEDOUT)
+		return rc;
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)sight->pid);
 	if (!proc_link_open(link, sight, ret_fd))
 		return 0;

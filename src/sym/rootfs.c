@@ -5,7 +5,8 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+
+#include "base/answering.h"
 
 #define PROC_PATH_MAX 64
 
@@ -31,30 +32,22 @@ static int path_fd_reopen(int path_fd, int *ret_fd)
 
 int regular_open(const char *path, int *ret_fd)
 {
-	_cleanup_close_ int path_fd = open(path, O_PATH | O_CLOEXEC);
+	_cleanup_close_ int path_fd = answering_open(AT_FDCWD, path, 0, 0);
 
-	if (path_fd < 0)
-		return -errno;
-	return path_fd_reopen(path_fd, ret_fd);
+	return path_fd < 0 ? path_fd : path_fd_reopen(path_fd, ret_fd);
 }
 
 int root_open_file(int root_fd, const char *path, int *ret_fd)
 {
-	/* RESOLVE_IN_ROOT: absolute links and ".." inside the root stay inside it. */
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
 	_cleanup_close_ int path_fd = -1;
 
 	if (path[0] != '/')
 		return -EINVAL;
 	if (root_fd == ROOT_OURS)
 		return regular_open(path, ret_fd);
-	path_fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-	if (path_fd < 0)
-		return -errno;
-	return path_fd_reopen(path_fd, ret_fd);
+	/* RESOLVE_IN_ROOT: absolute links and ".." inside the root stay inside it. */
+	path_fd = answering_open(root_fd, path, 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	return path_fd < 0 ? path_fd : path_fd_reopen(path_fd, ret_fd);
 }
 
 int fd_path(int fd, char ret[PATH_MAX])
@@ -82,13 +75,15 @@ int root_identify(pid_t pid, struct root_id *ret)
 {
 	struct stat ns, root;
 	char path[PROC_PATH_MAX];
+	int rc;
 
 	proc_path(path, pid, "ns/mnt");
 	if (stat(path, &ns))
 		return -errno;
 	proc_path(path, pid, "root");
-	if (stat(path, &root))
-		return -errno;
+	rc = stat_known(AT_FDCWD, path, 0, &root);
+	if (rc)
+		return rc;
 	*ret = (struct root_id){
 		.namespace_ino = ns.st_ino,
 		.dev = root.st_dev,

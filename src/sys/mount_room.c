@@ -2,10 +2,12 @@
 #include "sys/mount_room.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "base/answering.h"
 #include "sys/memory/memfs.h"
 #include "sys/mounts.h"
 #include "sys/root.h"
@@ -42,12 +44,15 @@ int mount_room_read(u32 pid, u32 device, struct mount_room *ret)
 	_cleanup_str_ struct str text = {};
 	char path[PATH_MAX];
 	struct statfs fs;
+	_cleanup_close_ int fd = -1;
 
 	if (sys_read(&text, "/proc/%u/mountinfo", pid) ||
 		!mount_point_find(str_get(&text), device, ret->point))
 		return -ENOENT;
 	ret->bytes = 0;
-	if (!sys_path(path, "/proc/%u/root%s", pid, ret->point) && !statfs(path, &fs))
+	if (!sys_path(path, "/proc/%u/root%s", pid, ret->point))
+		fd = answering_open(AT_FDCWD, path, 0, 0);
+	if (fd >= 0 && !fstatfs(fd, &fs))
 		ret->bytes = (u64)fs.f_blocks * (u64)fs.f_bsize;
 	return 0;
 }

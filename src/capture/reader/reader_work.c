@@ -6,13 +6,12 @@
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/closest.h"
 #include "base/fd_pass.h"
@@ -343,23 +342,15 @@ static void symbol(int fd)
 	work_write(&a, sizeof(a));
 }
 
-/* Nothing of memwhy's stays open but the socket, and what the process is told of itself; keys
- * pressed at the terminal do not reach it. */
+/* Beside the socket, what the process is told of itself is open. */
 static void shut_in(int socket)
 {
 	struct rlimit cpu = {CPU_SECONDS, CPU_SECONDS}, none = {};
 	struct err err = {};
-	sigset_t all;
 	int rc;
 
-	prctl(PR_SET_NAME, "memwhy-reader");
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	child_shut_in("memwhy-reader", socket);
 	signal(SIGPIPE, SIG_IGN);
-	dup2(socket, 0);
-	dup2(open("/dev/null", O_WRONLY), 1);
-	dup2(1, 2);
-	syscall(SYS_close_range, 3, ~0U, 0);
 	names_work_begin(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
 	setrlimit(RLIMIT_CPU, &cpu);
 	setrlimit(RLIMIT_CORE, &none);

@@ -3,12 +3,10 @@
 
 #include <asm/perf_regs.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -58,22 +56,13 @@ static int event_open(int tid, u64 every)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Nothing of memwhy's stays open but the socket, and no key at the terminal ends it. */
 static void shut_in(int socket)
 {
 	struct err err = {};
-	sigset_t all;
-	int rc;
 
-	prctl(PR_SET_NAME, "memwhy-opener");
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	dup2(socket, 0);
-	dup2(open("/dev/null", O_WRONLY), 1);
-	dup2(1, 2);
-	syscall(SYS_close_range, 3, ~0U, 0);
-	rc = cage_enter(CAGE_OPENER, &err);
-	if (rc) /* also where there is no filter: then it would have too many rights */
+	child_shut_in("memwhy-opener", socket);
+	/* also where there is no filter: then it would have too many rights */
+	if (cage_enter(CAGE_OPENER, &err))
 		_exit(1);
 }
 

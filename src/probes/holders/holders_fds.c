@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
+#include "base/answering.h"
 #include "probes/holders/holders_inner.h"
 #include "sys/process/fdlink.h"
 #include "sys/root.h"
@@ -185,7 +186,7 @@ static void memory_file_look(struct fds *l, const char *name, bool named_tmpfs)
 {
 	struct stat st;
 
-	if (fstatat(l->dir, name, &st, 0) || !S_ISREG(st.st_mode))
+	if (stat_known(l->dir, name, 0, &st) || !S_ISREG(st.st_mode))
 		return;
 	if (named_tmpfs && !holders_mount_of(l->s, st.st_dev))
 		return;

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 
+#include "base/answering.h"
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
 #include "sys/memory/memfs.h"
@@ -117,6 +120,7 @@ struct walk {
 	VEC(struct directory) list;
 	u64 until_ns;
 	u64 device;
+	int top; /* the mount's directory */
 	bool cut;
 };
 
@@ -162,7 +166,7 @@ static int entry_take(struct walk *w, size_t at, int fd, const struct dirent *e)
 	struct stat st;
 
 	if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-		fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || st.st_dev != w->device)
+		stat_known(fd, e->d_name, AT_SYMLINK_NOFOLLOW, &st) || st.st_dev != w->device)
 		return 0;
 	if (!S_ISDIR(st.st_mode)) {
 		file_add(w, at, &st);
@@ -174,17 +178,34 @@ static int entry_take(struct walk *w, size_t at, int fd, const struct dirent *e)
 	return 0;
 }
 
+/* Of the mount, by whatever its owners put in the place of a directory since: no link is followed,
+ * and no other mount entered. NULL: not one of them any more. */
+static DIR *directory_open(const struct walk *w, size_t at)
+{
+	const char *below = w->list.v[at].path + strlen(w->list.v[0].path);
+	struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS,
+	};
+	_cleanup_close_ int fd = -1;
+	DIR *dir;
+
+	while (*below == '/')
+		below++;
+	fd = (int)syscall(SYS_openat2, w->top, *below ? below : ".", &how, sizeof(how));
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (dir)
+		take_fd(fd);
+	return dir;
+}
+
 /* Directories are taken breadth first, in the order they were found. */
 static int directory_walk(struct walk *w, size_t at)
 {
-	char path[PATH_MAX];
+	DIR *dir = directory_open(w, at);
 	const struct dirent *e;
-	DIR *dir;
 	int rc = 0;
 
-	if (sys_path(path, "%s", w->list.v[at].path[0] ? w->list.v[at].path : "/"))
-		return 0;
-	dir = opendir(path);
 	if (!dir)
 		return 0;
 	while (!rc && (e = readdir(dir))) {
@@ -237,9 +258,11 @@ static void walk_tell(struct capture *c, const struct walk *w, struct held_files
 		r->newest_age_ns = now_s > d->newest_s ? (now_s - d->newest_s) * NSEC_PER_SEC : 0;
 }
 
-static int mount_walk(struct capture *c, const struct tmpfs_mount *m, struct held_files *r)
+static int mount_walk(
+	struct capture *c, const struct tmpfs_mount *m, int top_fd, struct held_files *r)
 {
-	struct walk w = {.until_ns = holders_cpu() + LOOK_FILES_NS, .device = m->device};
+	struct walk w = {
+		.until_ns = holders_cpu() + LOOK_FILES_NS, .device = m->device, .top = top_fd};
 	struct directory top = {.path = strdup(m->point)};
 	int rc = top.path ? vec_push(&w.list, top) : -ENOMEM;
 
@@ -256,6 +279,7 @@ static int mount_send(struct capture *c, struct holders *s, struct tmpfs_mount *
 	struct held_files r = REC_INIT(struct held_files, REC_HELD_FILES, 0);
 	struct statfs fs;
 	char path[PATH_MAX], comm[PROC_COMM_MAX];
+	_cleanup_close_ int fd = -1;
 	int rc = 0;
 
 	if ((m->used_bytes < LEAST_BYTES && m->inodes < LEAST_INODES) ||
@@ -269,10 +293,12 @@ static int mount_send(struct capture *c, struct holders *s, struct tmpfs_mount *
 	r.inodes = m->inodes;
 	r.first_inodes = m->first_inodes;
 	r.most_inodes = m->most_inodes;
-	if (!sys_path(path, "%s", m->point) && !statfs(path, &fs))
+	if (!sys_path(path, "%s", m->point))
+		fd = answering_open(AT_FDCWD, path, 0, 0);
+	if (fd >= 0 && !fstatfs(fd, &fs))
 		r.limit_bytes = (u64)fs.f_blocks * (u64)fs.f_bsize;
-	if (walk)
-		rc = mount_walk(c, m, &r);
+	if (walk && fd >= 0)
+		rc = mount_walk(c, m, fd, &r);
 	if (m->pid && !rc && !proc_comm_read((int)m->pid, comm))
 		rc = names_task(c->names, m->pid, 0, comm, 0);
 	if (m->opener && !proc_label_read(m->opener, &s->label)) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/answering.h"
 #include "base/clock.h"
 #include "capture/inodes.h"
 #include "probes/where/where_inner.h"
@@ -225,7 +226,7 @@ static int mount_walk(struct files *f, const struct place *p)
 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return 0;
-	fd = open(path, O_PATH | O_CLOEXEC);
+	fd = answering_open(AT_FDCWD, path, 0, 0);
 	if (fd < 0)
 		return 0;
 	rc = place_walk(f, p, fd);

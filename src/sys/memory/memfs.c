@@ -2,11 +2,13 @@
 #include "sys/memory/memfs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
+#include "base/answering.h"
 #include "sys/mounts.h"
 #include "sys/process/proc.h"
 #include "sys/root.h"
@@ -30,8 +32,10 @@ int memfs_used(const char *point, struct memfs *ret)
 	struct statfs fs;
 	struct stat st;
 	char path[PATH_MAX];
+	_cleanup_close_ int fd =
+		sys_path(path, "%s", point) ? -1 : answering_open(AT_FDCWD, path, 0, 0);
 
-	if (sys_path(path, "%s", point) || statfs(path, &fs) || stat(path, &st) ||
+	if (fd < 0 || fstatfs(fd, &fs) || fstat(fd, &st) ||
 		(fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC))
 		return -ENOENT;
 	ret->device = st.st_dev;

@@ -13,6 +13,7 @@
 #define PAGE 4096ULL
 #define STATES_MOST 4096 /* asked for at once */
 #define CALL_BYTES 1024ULL
+#define KERNEL_HALF 0xffff800000000000ULL /* x86-64: no process has mapped it */
 #define DATA_MOST (16ULL << 20)
 
 /* May a system call that reads this much be made? */
@@ -138,15 +139,13 @@ int outside_data(
 	return rc;
 }
 
-static bool may_read(int pid, const struct maps *maps)
+/* Asked with an address of the kernel: what the process has mapped may have to be read first, of a
+ * file server that does not answer. EFAULT: it may be read, but not there. */
+static bool may_read(int pid)
 {
 	u64 word;
-	struct iovec here = {&word, sizeof(word)}, there = {NULL, sizeof(word)};
+	struct iovec here = {&word, sizeof(word)}, there = {(void *)KERNEL_HALF, sizeof(word)};
 
-	if (!maps->list.n)
-		return false;
-	there.iov_base = (void *)(uintptr_t)maps->list.v[0].start;
-	/* EFAULT: it may, but that mapping has no rights, or is gone */
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) >= 0 || errno == EFAULT;
 }
 
@@ -156,7 +155,7 @@ int outside_open(int pid, const struct maps *maps, u64 left, struct outside *ret
 
 	if (o.pagemap < 0)
 		return -EACCES;
-	if (!may_read(pid, maps)) {
+	if (!maps->list.n || !may_read(pid)) {
 		outside_close(&o);
 		return -EACCES;
 	}
