@@ -23,8 +23,8 @@ run_itself() {
 	out=$BATS_TEST_TMPDIR/$RANDOM.json
 	"$MEMWHY" "$@" --for 1s -i 200ms -o jsonl --limit 0 --out "$out" 3>&- &
 	pid=$!
-	wait_for '[ "$(pgrep -c -P "$pid" memwhy-reader)" = 2 ]'
-	readers=$(pgrep -d , -P "$pid" memwhy-reader)
+	wait_for '[ "$(pgrep -P "$pid" memwhy-reader | tee readers | wc -l)" = 2 ]'
+	readers=$(paste -sd , readers)
 	wait $pid
 	jq -s '{rows: map(select(.table))}' "$out" >"$out.rows"
 	out=$out.rows

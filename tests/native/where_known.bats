@@ -180,7 +180,8 @@ mostly() {
 		got=$(($(tcp) - base))
 		hold_end
 		echo "the kernel counts $got for $((want / 2)), the row rose by $(moved sockets)"
-		[ "$got" -ge "$((want * 48 / 100))" ]
+		# The counter is behind by up to a MiB of each CPU (SK_MEMORY_PCPU_RESERVE, include/net/sock.h, 6.0).
+		[ "$got" -ge "$((want * 44 / 100))" ]
 		[ "$got" -le "$((want * 6 / 10))" ]
 		if only sockets "$got"; then return 0; fi
 	done
