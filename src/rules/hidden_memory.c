@@ -348,6 +348,40 @@ static u64 queues_bytes(const struct held_queues *q)
 	return q->bytes + q->messages * MESSAGE_BYTES;
 }
 
+/* Who has sent most: to how many queues, and how much of it is there. */
+static const char *senders_text(struct report *r, const struct held_queues *q)
+{
+	char a[UNIT_BUF];
+
+	if (q->most_queues < 2)
+		return report_text(
+			r, "%s sends to the fullest", ended(r, q->sender, q->sender_tgid));
+	return report_text(r, "%s was the last to send to %llu of them, which have %s",
+		q->most_tgid ? ended(r, q->most, q->most_tgid)
+			     : report_text(r, "a process of user %u", q->most_uid),
+		q->most_queues, fmt_bytes(a, q->most_bytes));
+}
+
+/* The columns of /proc/sysvipc/msg: 2 msqid, 5 qnum, 6 lspid, 8 uid. */
+static void queues_try(struct report *r, struct finding *x, const struct held_queues *q)
+{
+	bool process = q->most_tgid;
+
+	if (q->most_queues < 2) {
+		finding_line(r, x->try_,
+			"Let who should take them do so; a queue that nobody needs goes by:");
+		finding_line(r, x->try_, "`ipcrm -q %llu`", q->id);
+		return;
+	}
+	finding_line(r, x->try_,
+		"Let who should take them do so. If nobody needs them, this removes the %llu "
+		"queues with messages that were last sent by %s%u:",
+		q->most_queues, process ? "pid " : "user ", process ? q->most_tgid : q->most_uid);
+	finding_line(r, x->try_,
+		"`awk '$5 > 0 && $%u == %u { print $2 }' /proc/sysvipc/msg | xargs -rn1 ipcrm -q`",
+		process ? 6 : 8, process ? q->most_tgid : q->most_uid);
+}
+
 static void tell_queues(struct report *r, const struct held *h)
 {
 	const struct held_queues *q = &h->queues, *first = &h->queues_first;
@@ -362,12 +396,11 @@ static void tell_queues(struct report *r, const struct held *h)
 		return;
 	x->held_bytes = x->grown_bytes = bytes;
 	x->losses = LOSS_KERNEL;
-	x->tgid = q->sender ? q->sender_tgid : q->receiver_tgid;
+	x->tgid = q->most ? q->most_tgid : q->sender ? q->sender_tgid : q->receiver_tgid;
 	x->title = report_text(r,
-		"%llu System V message queue%s hold%s %s in %llu messages that nobody takes; %s "
-		"sends to the fullest",
+		"%llu System V message queue%s hold%s %s in %llu messages that nobody takes; %s",
 		q->queues, plural(q->queues), q->queues == 1 ? "s" : "", fmt_bytes(a, bytes),
-		q->messages, ended(r, q->sender, q->sender_tgid));
+		q->messages, senders_text(r, q));
 	x->confidence = "high: the kernel's own count in /proc/sysvipc/msg";
 	finding_line(r, x->evidence, "queue %llu has %s in %llu messages", q->id,
 		fmt_bytes(a, q->id_bytes), q->id_messages);
@@ -379,10 +412,7 @@ static void tell_queues(struct report *r, const struct held *h)
 	held_tell_left(r, x, &h->facts, &g);
 	x->why = "Messages wait in memory of the kernel, which no process shows, until they are "
 		 "taken or the queue is removed; a queue outlives the programs that use it.";
-	finding_line(r, x->try_,
-		"Let who should take them do so; a queue that nobody needs goes "
-		"by:");
-	finding_line(r, x->try_, "`ipcrm -q %llu`", q->id);
+	queues_try(r, x, q);
 	finding_line(r, x->undo, "Messages that were in it do not come back.");
 	finding_line(r, x->verify, "`ipcs -q`");
 }

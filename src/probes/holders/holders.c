@@ -150,6 +150,11 @@ static int queues_send(struct capture *c, struct holders *s)
 	r.sender = name_of(c, s, q.worst_sender);
 	r.receiver_tgid = q.worst_receiver;
 	r.receiver = name_of(c, s, q.worst_receiver);
+	r.most_tgid = q.most_sender;
+	r.most = name_of(c, s, q.most_sender);
+	r.most_queues = q.most_queues;
+	r.most_bytes = q.most_bytes;
+	r.most_uid = q.most_uid;
 	if (q.worst_received_s)
 		r.idle_ns = now_s > q.worst_received_s ? (now_s - q.worst_received_s) * NSEC_PER_SEC
 						       : 1;

@@ -47,18 +47,26 @@ RECORD(held_files, HELD_FILES_FIELDS);
 RECORD(held_heap, HELD_HEAP_FIELDS);
 
 /* System V message queues, and the one that holds most. */
-#define HELD_QUEUES_FIELDS(F, R)                                           \
-	F(R, u64, queues, COUNT, "queues")                                 \
-	F(R, u64, messages, COUNT, "messages in them")                     \
-	F(R, u64, bytes, BYTES, "text of these")                           \
-	F(R, u64, id, ID, "the queue that holds most (msqid)")             \
-	F(R, u64, id_messages, COUNT, "messages in it")                    \
-	F(R, u64, id_bytes, BYTES, "their text")                           \
-	F(R, u32, sender_tgid, ID, "process that last sent to it")         \
-	F(R, u32, sender, STRING, "its name; 0: it has ended")             \
-	F(R, u32, receiver_tgid, ID, "process that last received from it") \
-	F(R, u32, receiver, STRING, "its name; 0: it has ended")           \
-	F(R, u64, idle_ns, NS, "time since that; 0: nobody ever did")
+#define HELD_QUEUES_FIELDS(F, R)                                                               \
+	F(R, u64, queues, COUNT, "queues")                                                     \
+	F(R, u64, messages, COUNT, "messages in them")                                         \
+	F(R, u64, bytes, BYTES, "text of these")                                               \
+	F(R, u64, id, ID, "the queue that holds most (msqid)")                                 \
+	F(R, u64, id_messages, COUNT, "messages in it")                                        \
+	F(R, u64, id_bytes, BYTES, "their text")                                               \
+	F(R, u32, sender_tgid, ID, "process that last sent to it")                             \
+	F(R, u32, sender, STRING, "its name; 0: it has ended")                                 \
+	F(R, u32, receiver_tgid, ID, "process that last received from it")                     \
+	F(R, u32, receiver, STRING, "its name; 0: it has ended")                               \
+	F(R, u64, idle_ns, NS, "time since that; 0: nobody ever did")                          \
+	F(R, u32, most_tgid, ID,                                                               \
+		"process that last sent to queues which hold most together; 0: not seen from " \
+		"here")                                                                        \
+	F(R, u32, most, STRING, "its name; 0: it has ended")                                   \
+	F(R, u64, most_queues, COUNT, "these queues; 0: not known")                            \
+	F(R, u64, most_bytes, BYTES, "their text")                                             \
+	F(R, u32, most_uid, ID, "user who owns them")                                          \
+	F(R, u32, reserved, HIDDEN, "")
 RECORD(held_queues, HELD_QUEUES_FIELDS);
 
 #define HELD_SEGMENT_FIELDS(F, R)                                          \

@@ -1,6 +1,7 @@
 /* See sysvipc.h. */
 #include "sys/memory/sysvipc.h"
 
+#include "base/groups.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 
@@ -65,19 +66,55 @@ int shm_segments_read(struct shm_segments *ret)
 	return rc ? rc : shm_segments_parse(str_get(&text), ret);
 }
 
+/* Who has sent to queues. Of one in another namespace only the user is known. */
+struct sender {
+	u32 tgid, uid;
+};
+
+struct sent {
+	u64 queues, bytes;
+};
+
+static void sender_take(struct groups *from, u32 tgid, u32 uid, u64 bytes)
+{
+	struct sender k = {tgid, uid};
+	struct sent *s = bytes ? groups_get(from, &k) : NULL; /* no room: it is not counted */
+
+	if (!s)
+		return;
+	s->queues++;
+	s->bytes += bytes;
+}
+
+static void sender_most(const struct groups *from, struct msg_queues *r)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		const struct sender *k = groups_key(from, i);
+		const struct sent *s = groups_value(from, i);
+
+		if (s->bytes <= r->most_bytes)
+			continue;
+		r->most_sender = k->tgid;
+		r->most_uid = k->uid;
+		r->most_queues = s->queues;
+		r->most_bytes = s->bytes;
+	}
+}
+
 /* sysvipc_msg_proc_show() (ipc/msg.c, 6.18): key msqid perms cbytes qnum lspid lrpid uid gid cuid
  * cgid stime rtime ctime. */
-static bool queue_parse(struct scan s, struct msg_queues *r)
+static bool queue_parse(struct scan s, struct msg_queues *r, struct groups *from)
 {
 	u64 id, perms, bytes, messages, skipped, received;
-	u32 sender, receiver;
+	u32 sender, receiver, uid;
 	s64 key;
 
 	if (!scan_s64(&s, &key) || !scan_u64(&s, &id) || !scan_u64(&s, &perms) ||
 		!scan_u64(&s, &bytes) || !scan_u64(&s, &messages) ||
-		!scan_u32(&s, INT32_MAX, &sender) || !scan_u32(&s, INT32_MAX, &receiver))
+		!scan_u32(&s, INT32_MAX, &sender) || !scan_u32(&s, INT32_MAX, &receiver) ||
+		!scan_u32(&s, UINT32_MAX, &uid))
 		return false;
-	for (int i = 0; i < 5; i++) /* four ids and the time of the last message sent */
+	for (int i = 0; i < 4; i++) /* three ids and the time of the last message sent */
 		if (!scan_u64(&s, &skipped))
 			return false;
 	if (!scan_u64(&s, &received))
@@ -85,6 +122,7 @@ static bool queue_parse(struct scan s, struct msg_queues *r)
 	r->queues++;
 	r->messages += messages;
 	r->bytes += bytes;
+	sender_take(from, sender, uid, bytes);
 	if (bytes < r->worst_bytes)
 		return true;
 	r->worst_id = id;
@@ -98,11 +136,15 @@ static bool queue_parse(struct scan s, struct msg_queues *r)
 
 void msg_queues_parse(const char *text, struct msg_queues *ret)
 {
+	struct groups from;
 	struct scan line;
 
 	*ret = (struct msg_queues){};
+	groups_init(&from, sizeof(struct sender), sizeof(struct sent));
 	while (scan_line(&text, &line))
-		queue_parse(line, ret);
+		queue_parse(line, ret, &from);
+	sender_most(&from, ret);
+	groups_free(&from);
 }
 
 int msg_queues_read(struct msg_queues *ret)

@@ -31,9 +31,13 @@ int shm_segments_parse(const char *text, struct shm_segments *ret);
 /* 0, -ENOENT where the kernel has no System V IPC, or -errno. */
 int shm_segments_read(struct shm_segments *ret);
 
-/* What all message queues hold, and the one that holds most. */
+/* What all message queues hold, the one that holds most, and those of whom most is from. */
 struct msg_queues {
 	u64 queues, messages, bytes; /* of the text of messages */
+	/* Queues that one process was the last to send to, those with most together; of a user
+	 * where these senders are not in our namespace (most_sender 0). */
+	u64 most_queues, most_bytes;
+	u32 most_sender, most_uid;
 	u64 worst_id, worst_messages, worst_bytes;
 	u32 worst_sender, worst_receiver; /* the last ones; 0: none yet, or not in our namespace */
 	u64 worst_received_s;             /* seconds since 1970; 0: never */

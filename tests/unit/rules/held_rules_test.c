@@ -200,6 +200,39 @@ static void test_queues(void **unused)
 	end(&b);
 }
 
+/* Of thousands of queues those of one sender are told together, and removed so. */
+static void test_queues_of_one(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "producer");
+	string(&b, 2, "batch");
+	PUT(&b, struct held_queues, REC_HELD_QUEUES, .queues = 2000, .messages = 100000,
+		.bytes = 900 * MIB, .id = 5, .id_bytes = MIB, .sender_tgid = 9, .sender = 1,
+		.most_tgid = 12, .most = 2, .most_queues = 1900, .most_bytes = 850 * MIB,
+		.most_uid = 33);
+	f = only(&b);
+	assert_int_equal(f->tgid, 12);
+	assert_non_null(strstr(
+		f->title, "batch (pid 12) was the last to send to 1900 of them, which have 850"));
+	assert_true(says(f->try_,
+		"`awk '$5 > 0 && $6 == 12 { print $2 }' /proc/sysvipc/msg | xargs -rn1 ipcrm -q`"));
+	end(&b);
+
+	/* Senders in another namespace have no number here. */
+	begin(&b, &rule_hidden_memory, 1);
+	PUT(&b, struct held_queues, REC_HELD_QUEUES, .queues = 2000, .messages = 100000,
+		.bytes = 900 * MIB, .id = 5, .id_bytes = MIB, .most_queues = 1900,
+		.most_bytes = 850 * MIB, .most_uid = 33);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "a process of user 33"));
+	assert_true(says(f->try_, "$8 == 33 { print $2 }"));
+	end(&b);
+}
+
 /* A disk in memory is named, with what it is used for. */
 static void test_disk(void **unused)
 {
@@ -1151,6 +1184,7 @@ static void test_other_limits(void **unused)
 					 "them as kernel.shmall allows"),
 			number == 29);
 		assert_true(says(f->try_, "`nsenter -t 7 -i ipcs -u`"));
+		assert_non_null(strstr(f->confidence, "its value was not looked at"));
 		assert_int_equal(says(f->try_, "sysctl kernel.shmall`"), number == 29);
 		end(&b);
 	}
@@ -1223,6 +1257,7 @@ int main(void)
 		cmocka_unit_test(test_memfd),
 		cmocka_unit_test(test_inodes),
 		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_queues_of_one),
 		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_trace_buffers),
 		cmocka_unit_test(test_kernel_memory),

@@ -107,6 +107,18 @@ static void test_queues(void **unused)
 	assert_int_equal(q.worst_sender, 912);
 	assert_int_equal(q.worst_receiver, 913);
 	assert_int_equal(q.worst_received_s, 1795000100);
+	assert_int_equal(q.most_sender, 912);
+	assert_int_equal(q.most_queues, 1);
+
+	/* Many small ones of one sender are more than the fullest of another. */
+	msg_queues_parse("0 1 600 900 1 7 0 0 0 0 0 1 0 1\n0 2 600 500 1 8 0 33 0 0 0 1 0 1\n"
+			 "0 3 600 500 1 8 0 33 0 0 0 1 0 1\n0 4 600 0 0 8 0 33 0 0 0 1 0 1\n",
+		&q);
+	assert_int_equal(q.worst_id, 1);
+	assert_int_equal(q.most_sender, 8);
+	assert_int_equal(q.most_uid, 33);
+	assert_int_equal(q.most_queues, 2);
+	assert_int_equal(q.most_bytes, 1000);
 }
 
 static void test_links(void **unused)
