@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "probes/frag/frag.h"
-#include "rules/facts.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 #include "sys/memory/extfrag.h"
 
@@ -146,6 +146,31 @@ static void tell_cause(struct report *r, struct finding *f, const struct state *
 	}
 }
 
+/* Huge pages in the pools that nobody has, nor was promised: what is free is what they left. */
+static u64 idle_pools(const struct facts *f)
+{
+	u64 small = counter_rise(
+		facts_last(f, "hugepages/2M/resv"), facts_last(f, "hugepages/2M/free"));
+	u64 large = counter_rise(
+		facts_last(f, "hugepages/1G/resv"), facts_last(f, "hugepages/1G/free"));
+
+	return (small << 21) + (large << 30);
+}
+
+/* Where these take so much, the free memory is in small pieces since there is so little of it. */
+static void yield_to_pools(
+	const struct report *r, struct finding *f, const struct state *s, bool loud)
+{
+	u64 idle = idle_pools(&s->facts);
+
+	if (idle < (u64)(HELD_MOST_PART * (double)r->stream->host.memory_bytes))
+		return;
+	f->symptom = true;
+	f->losses = LOSS_COMPACTION;
+	if (loud)
+		f->level = LEVEL_RISK;
+}
+
 static int report(void *v, struct report *r)
 {
 	struct state *s = v;
@@ -186,6 +211,7 @@ static int report(void *v, struct report *r)
 		   : "Pages that cannot be moved were put among pages that can: when these are "
 		     "freed, they no longer make large blocks.";
 	tell_change(r, f, s);
+	yield_to_pools(r, f, s, level > LEVEL_RISK);
 	return 0;
 }
 

@@ -21,6 +21,8 @@
 #define RISK_SHARE 0.10
 #define WARNING_SHARE 0.30
 #define STUCK_SHARE 0.03
+#define ASIDE_SHARE 0.05
+#define WAITED_SHARE 0.02 /* of the time: from here on pressure is a finding */
 #define UNREAD_SHARE 0.01
 #define UNREAD_BYTES (256ULL << 20)
 #define GROWN_LEAST (32ULL << 20)
@@ -324,6 +326,43 @@ int held_level(const struct report *r, u64 bytes)
 	if (bytes < LEAST_BYTES || share < NOTE_SHARE)
 		return -1;
 	return MAX(share_level(share, RISK_SHARE, WARNING_SHARE, 2), (int)LEVEL_NOTE);
+}
+
+/* How much of the time some task of the machine waited for memory (PSI). */
+static double waited_share(const struct report *r, const struct facts *f)
+{
+	return report_share(
+		r, counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us) * 1000);
+}
+
+/* Pressure and kills may be those of a group at its limit: only where memory of the machine is
+ * short do allocations reclaim directly (allocstall counts no group's). */
+static bool costs_somebody(const struct report *r, const struct facts *f, u64 bytes)
+{
+	return (double)bytes >= ASIDE_SHARE * (double)r->stream->host.memory_bytes &&
+	       (double)facts_delta_all(f, "allocstall_") >= report_seconds(r) &&
+	       (facts_delta(f, "oom_kill") || waited_share(r, f) >= WAITED_SHARE);
+}
+
+int held_level_aside(const struct report *r, const struct facts *f, u64 bytes)
+{
+	int level = held_level(r, bytes);
+
+	return level >= 0 && costs_somebody(r, f, bytes) ? MAX(level, (int)LEVEL_WARNING) : level;
+}
+
+void held_tell_cost(struct report *r, struct finding *x, const struct facts *f, u64 bytes)
+{
+	u64 killed = facts_delta(f, "oom_kill");
+
+	if (!costs_somebody(r, f, bytes))
+		return;
+	x->losses |= LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
+	finding_line(r, x->evidence,
+		"others lack it: tasks waited for memory in %.1f %% of the time (PSI of the "
+		"machine)%s",
+		100 * waited_share(r, f),
+		killed ? report_text(r, ", and the OOM killer took %llu", killed) : "");
 }
 
 int held_level_stuck(const struct report *r, u64 bytes)

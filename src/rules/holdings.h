@@ -79,6 +79,13 @@ const char *held_who(struct report *r, const struct held_top *t);
 /* The level of so many bytes that are of no use to anybody: by their share of the machine's memory.
  * -1: too little to be told. */
 int held_level(const struct report *r, u64 bytes);
+/* Of memory: who sets so much aside and idle is the trouble, whatever others do with the rest. */
+#define HELD_MOST_PART 0.3
+/* The same of what is set aside from all other use: a warning from 5 % on where tasks wait for
+ * memory meanwhile, or are killed, for then it costs them something. */
+int held_level_aside(const struct report *r, const struct facts *f, u64 bytes);
+/* Says how long they waited, where that made it so. */
+void held_tell_cost(struct report *r, struct finding *x, const struct facts *f, u64 bytes);
 /* The same of what nobody can mean to have, or get rid of: a risk from 3 % on. */
 int held_level_stuck(const struct report *r, u64 bytes);
 /* A finding about so many bytes; NULL also where the level is -1. */

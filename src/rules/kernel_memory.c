@@ -327,7 +327,7 @@ static void tell_bpf(struct report *r, const struct held *h, const struct held_t
 {
 	const struct held_top t = *top;
 	struct held_growth g = held_growth_of(h, &t);
-	int level = held_level_soon(held_level(r, t.bytes), &g);
+	int level = held_level_soon(held_level_aside(r, &h->facts, t.bytes), &g);
 	struct finding *x = level == LEVEL_NOTE && t.most && looks_too(r, t.most->last.tgid)
 				    ? NULL
 				    : held_finding(r, level, "bpf-maps", t.bytes);
@@ -362,7 +362,8 @@ static void tell_bpf(struct report *r, const struct held *h, const struct held_t
 static void tell_bpf_orphans(struct report *r, const struct held *h)
 {
 	const struct held_maps *m = &h->maps;
-	struct finding *x = held_finding(r, held_level(r, m->bytes), "bpf-maps", m->bytes);
+	struct finding *x =
+		held_finding(r, held_level_aside(r, &h->facts, m->bytes), "bpf-maps", m->bytes);
 	const char *name = report_text(r, "%.15s", m->name);
 	char a[UNIT_BUF], b[UNIT_BUF];
 
@@ -380,6 +381,7 @@ static void tell_bpf_orphans(struct report *r, const struct held *h)
 	finding_line(r, x->evidence, "the largest (id %llu) takes %s; %llu of them are pinned",
 		m->id, fmt_bytes(b, m->id_bytes), m->pinned);
 	finding_line(r, x->evidence, "that is %s", held_share(r, m->bytes));
+	held_tell_cost(r, x, &h->facts, m->bytes);
 	x->why = "A BPF map lives as long as a file in a bpffs names it (a pin), or an attached "
 		 "program uses it, also when the process that made it has ended. No process shows "
 		 "its memory.";

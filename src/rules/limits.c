@@ -149,6 +149,14 @@ static const char *other_reason(struct report *r, const struct failure *f, u8 wh
 			return report_text(
 				r, "the tmpfs at %s is full: %s", held_text(r, f->where), size);
 		return "the tmpfs that it writes to is full";
+	case MAPS_WHY_TERMINALS:
+		return f->where ? report_text(r,
+					  "all pseudo-terminals of %s are taken: it may have %llu",
+					  held_text(r, f->where), f->limit)
+				: report_text(r,
+					  "all pseudo-terminals are taken: kernel.pty.max leaves "
+					  "%llu",
+					  f->limit);
 	case MAPS_WHY_INODES:
 		return report_text(r,
 			"the tmpfs at %s has no free inode: it may have %llu files and directories",
@@ -202,6 +210,9 @@ static const char *confidence(const struct failure *f, u8 why)
 	case MAPS_WHY_INODES:
 		return "medium: it is concluded from this file system being out of inodes; which "
 		       "one the call meant was not looked at";
+	case MAPS_WHY_TERMINALS:
+		return "medium: it is concluded from all pseudo-terminals being taken a moment "
+		       "later; which file the call meant was not looked at";
 	case MAPS_WHY_INSTANCES:
 	case MAPS_WHY_WATCHES:
 	case MAPS_WHY_EPOLL:
@@ -259,8 +270,8 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	if (!x)
 		return;
 	x->tgid = f->tgid;
-	x->title = report_text(r, "%s fails in %s: %s", call_name(f), process_name(r, s, k, f),
-		reason(r, f, k->why));
+	x->title = report_text(r, "%s fails in %s: %s%s", call_name(f), process_name(r, s, k, f),
+		reason(r, f, k->why), limits_holder(r, &s->held, k->why, f));
 	x->confidence = confidence(f, k->why);
 	if (s->covered_ns)
 		finding_line(r, x->evidence,
@@ -274,7 +285,8 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	if (limit_is_of_memory(k->why) && facts_known(&s->held.facts, "MemAvailable"))
 		finding_line(r, x->evidence, "%s of memory are available meanwhile",
 			fmt_bytes(a, facts_last(&s->held.facts, "MemAvailable")));
-	if (f->where && k->why != MAPS_WHY_FULL && k->why != MAPS_WHY_INODES)
+	if (f->where && k->why != MAPS_WHY_FULL && k->why != MAPS_WHY_INODES &&
+		k->why != MAPS_WHY_TERMINALS)
 		finding_line(r, x->evidence, "%s is %llu", held_text(r, f->where), f->limit);
 	path = stream_cgroup(r->stream, f->cgroup);
 	if (path && strcmp(path, "/") && f->call != MAPS_FORK) /* that of memory */

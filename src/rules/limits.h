@@ -35,6 +35,9 @@ bool limit_is_of_memory(u8 why);
 /* What it makes, the sysctl that bounds their number (kernel.sem: also how many semaphores all of
  * them have), and what else the kernel refuses for in the same way. */
 const char *const *limit_ipc(const struct failure *f);
+/* "; python3 job.py (pid 7) has most of them, 60": who takes up what the limit is on; "" where that
+ * is not known. */
+const char *limits_holder(struct report *r, const struct held *h, u8 why, const struct failure *f);
 /* What to try, how to undo and to verify it. */
 void limits_advise(struct report *r, struct finding *x, const struct limits *s,
 	const struct failure_key *k, const struct failure *f);

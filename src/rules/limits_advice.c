@@ -91,6 +91,64 @@ static u64 strict_ratio(const struct facts *f, u64 ratio, u64 needed)
 	return MAX((needed - swap) / of_percent + 1, ratio + 20);
 }
 
+static u64 terminals(const struct held_process *p)
+{
+	return p->terminals;
+}
+
+static u64 data_bytes(const struct held_process *p)
+{
+	return p->data_bytes;
+}
+
+/* Of one mount it is a process that may have as many: which mount theirs are of is not known. */
+static struct held_top terminals_most(const struct held *h, const struct failure *f)
+{
+	struct held_top t = f->where ? held_most_process(h, terminals) : held_most(h, terminals);
+
+	return t.bytes <= f->limit ? t : (struct held_top){};
+}
+
+const char *limits_holder(struct report *r, const struct held *h, u8 why, const struct failure *f)
+{
+	struct held_top t = {};
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (why == MAPS_WHY_TERMINALS)
+		t = terminals_most(h, f);
+	else if (why == MAPS_WHY_STRICT)
+		t = held_most(h, data_bytes);
+	if (!t.most)
+		return "";
+	if (why == MAPS_WHY_TERMINALS)
+		return report_text(r, "; %s has most of them open, %llu", held_who(r, &t), t.bytes);
+	return report_text(r, "; %s has most of what is promised, %s of %s", held_who(r, &t),
+		fmt_bytes(a, t.bytes), fmt_bytes(b, facts_last(&h->facts, "Committed_AS")));
+}
+
+/* Who has what is promised, touched or not. */
+static void strict_tell(struct report *r, struct finding *x, const struct held *h)
+{
+	struct held_top t = held_most(h, data_bytes), next = held_next(h, data_bytes, &t);
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!t.most)
+		return;
+	finding_line(r, x->evidence,
+		"private writable memory, touched or not (VmData and VmStk): %s has %s, of which "
+		"%s are resident",
+		held_name(r, &t.most->last), fmt_bytes(a, t.most->last.data_bytes),
+		fmt_bytes(b, t.most->last.rss_bytes));
+	if (next.most)
+		finding_line(
+			r, x->evidence, "%s has %s", held_who(r, &next), fmt_bytes(a, next.bytes));
+	finding_line(r, x->try_,
+		"Have pid %u map less (a JVM: a smaller -Xmx), or with PROT_NONE what it does not "
+		"need yet; MAP_NORESERVE has no effect in this mode. Its largest mappings:",
+		t.most->last.tgid);
+	finding_line(r, x->try_, "`pmap -x %u | sort -k2 -rn | head`", t.most->last.tgid);
+}
+
 static void strict_change(
 	struct report *r, struct finding *x, const struct facts *f, const struct failure *failed)
 {
@@ -237,6 +295,37 @@ static void inodes_change(struct report *r, struct finding *x, const struct fail
 		f->limit, where);
 }
 
+static void terminals_change(
+	struct report *r, struct finding *x, const struct failure *f, const struct held *h)
+{
+	struct held_top t = terminals_most(h, f);
+
+	if (t.most) {
+		finding_line(r, x->evidence,
+			"%s has %llu open (/dev/ptmx), all processes %llu, of whichever mount",
+			held_who(r, &t), t.bytes, t.all);
+		finding_line(r, x->try_,
+			"Have it close those whose sessions have ended, or end it; which they "
+			"are:");
+		finding_line(
+			r, x->try_, "`grep -H tty-index /proc/%u/fdinfo/*`", t.most->last.tgid);
+	} else {
+		finding_line(r, x->try_,
+			"See who has them open: `ls -l /proc/[0-9]*/fd | grep -c ptmx`");
+	}
+	finding_line(r, x->try_, "Or allow twice as many:");
+	if (f->where) {
+		finding_line(r, x->try_, "`nsenter -t %u -m mount -o remount,max=%llu %s`", f->tgid,
+			f->limit * 2, held_text(r, f->where));
+		finding_line(r, x->undo, "`nsenter -t %u -m mount -o remount,max=%llu %s`", f->tgid,
+			f->limit, held_text(r, f->where));
+	} else {
+		u64 max = f->hard ?: f->limit; /* some of which are for the first namespace */
+
+		CHANGE(r, x, "sysctl -w kernel.pty.max=", max * 2, max);
+	}
+}
+
 /* Limits of the machine that a sysctl sets: its present value is not in the records. */
 static void sysctl_change(struct report *r, struct finding *x, const char *name)
 {
@@ -261,9 +350,13 @@ static void ipc_change(struct report *r, struct finding *x, const struct failure
 }
 
 /* True where it was one of these. */
-static bool advise_other(struct report *r, struct finding *x, u8 why, const struct failure *f)
+static bool advise_other(
+	struct report *r, struct finding *x, u8 why, const struct failure *f, const struct held *h)
 {
 	switch (why) {
+	case MAPS_WHY_TERMINALS:
+		terminals_change(r, x, f, h);
+		return true;
 	case MAPS_WHY_FILES:
 		files_change(r, x, f);
 		return true;
@@ -325,6 +418,7 @@ static void advise_space(struct report *r, struct finding *x, const struct limit
 		rlimit_change(r, x, f, "memlock");
 		break;
 	case MAPS_WHY_STRICT:
+		strict_tell(r, x, &s->held);
 		strict_change(r, x, &s->held.facts, f);
 		break;
 	case MAPS_WHY_OBVIOUS:
@@ -350,7 +444,7 @@ void limits_advise(struct report *r, struct finding *x, const struct limits *s,
 			 : "The limit holds however much memory is free: the call fails.";
 	if (f->call == MAPS_FORK)
 		tasks_tell(r, x, k->why, f, &s->held);
-	if (advise_other(r, x, k->why, f))
+	if (advise_other(r, x, k->why, f, &s->held))
 		followed = false;
 	else
 		advise_space(r, x, s, k, f);

@@ -26,7 +26,7 @@ static void tell_pool(struct report *r, const struct held *h, size_t i)
 	u64 promised = facts_last(&h->facts, pools[i].reserved);
 	u64 idle = unused > promised ? unused - promised : 0, bytes = idle * pools[i].bytes;
 	bool all = nr && idle == nr && bytes >= r->stream->host.memory_bytes / ALL_IDLE_PART;
-	int level = MAX(held_level(r, bytes), all ? (int)LEVEL_RISK : -1);
+	int level = MAX(held_level_aside(r, &h->facts, bytes), all ? (int)LEVEL_RISK : -1);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "hugetlb-idle");
 	const char *file;
 	char a[UNIT_BUF];
@@ -36,6 +36,8 @@ static void tell_pool(struct report *r, const struct held *h, size_t i)
 	file = report_text(
 		r, "/sys/kernel/mm/hugepages/hugepages-%s/nr_hugepages", pools[i].size_text);
 	x->held_bytes = bytes;
+	if ((double)bytes >= HELD_MOST_PART * (double)r->stream->host.memory_bytes)
+		x->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP | LOSS_COMPACTION;
 	x->title = report_text(r,
 		"Idle huge pages: %llu of the %llu reserved %s pages are used by nobody, %s, %s",
 		idle, nr, pools[i].name, fmt_bytes(a, bytes), held_share(r, bytes));
@@ -43,6 +45,7 @@ static void tell_pool(struct report *r, const struct held *h, size_t i)
 		"high: the kernel's own counts; whether somebody will want them later is not known";
 	finding_line(r, x->evidence, "nr_hugepages %llu, free %llu, reserved for mappings %llu", nr,
 		unused, promised);
+	held_tell_cost(r, x, &h->facts, bytes);
 	if (!i && facts_known(&h->facts, "vm.nr_hugepages"))
 		finding_line(r, x->evidence,
 			"the setting (vm.nr_hugepages, or hugepages= on the kernel's "
@@ -146,7 +149,7 @@ static void tell_reserved(struct report *r, const struct held *h)
 
 	for (size_t i = 0; i < ARRAY_SIZE(pools); i++)
 		promised += facts_last(&h->facts, pools[i].reserved) * pools[i].bytes;
-	level = t.most ? held_level(r, MIN(t.bytes, promised)) : -1;
+	level = t.most ? held_level_aside(r, &h->facts, MIN(t.bytes, promised)) : -1;
 	x = level < 0 ? NULL : report_finding(r, level, "hugetlb-reserved");
 	if (!x)
 		return;
@@ -159,6 +162,7 @@ static void tell_reserved(struct report *r, const struct held *h)
 		"them later is not known";
 	finding_line(r, x->evidence, "reserved in the pools, and not touched: %s",
 		fmt_bytes(a, promised));
+	held_tell_cost(r, x, &h->facts, x->held_bytes);
 	x->why =
 		"To map huge pages of the pool (MAP_HUGETLB, hugetlbfs) reserves them: nobody else "
 		"gets them, touched or not, and they are taken from all other use.";
@@ -190,7 +194,7 @@ static void tell_locked(struct report *r, const struct held *h, const struct hel
 		return;
 	p = &t.most->last;
 	bytes = t.bytes;
-	level = held_level_soon(held_level(r, bytes), &g);
+	level = held_level_soon(held_level_aside(r, &h->facts, bytes), &g);
 	x = level < 0 ? NULL : report_finding(r, level, "locked-memory");
 	if (!x)
 		return;
@@ -205,6 +209,7 @@ static void tell_locked(struct report *r, const struct held *h, const struct hel
 	finding_line(r, x->evidence, "pid %u: VmLck %s of %s resident; Mlocked on this machine %s",
 		p->tgid, fmt_bytes(a, p->locked_bytes), fmt_bytes(b, p->rss_bytes),
 		fmt_bytes((char[UNIT_BUF]){}, facts_last(&h->facts, "Mlocked")));
+	held_tell_cost(r, x, &h->facts, bytes);
 	held_tell_growth(r, x, &t);
 	held_tell_left(r, x, &h->facts, &g);
 	x->why = "Locked pages cannot be swapped, reclaimed or, mostly, moved: all others share "
@@ -233,7 +238,7 @@ static void tell_pinned(struct report *r, const struct held *h)
 {
 	struct held_top t = held_most(h, pinned_bytes);
 	struct held_growth g = held_growth_of(h, &t);
-	int level = held_level_soon(held_level(r, t.bytes), &g);
+	int level = held_level_soon(held_level_aside(r, &h->facts, t.bytes), &g);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "pinned-memory");
 	const struct held_process *p;
 	char a[UNIT_BUF];
@@ -248,6 +253,7 @@ static void tell_pinned(struct report *r, const struct held *h)
 	x->confidence = "high: the kernel's own count (VmPin)";
 	finding_line(r, x->evidence, "it has %u io_urings open; %s resident", p->kinds[FD_RING],
 		fmt_bytes(a, p->rss_bytes));
+	held_tell_cost(r, x, &h->facts, t.bytes);
 	held_tell_growth(r, x, &t);
 	held_tell_left(r, x, &h->facts, &g);
 	x->why = "Pinned pages can be neither moved nor swapped nor reclaimed, and keep huge pages "

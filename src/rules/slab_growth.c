@@ -5,6 +5,7 @@
 #include "analysis/trend.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "probes/pages/pages.h"
 #include "probes/waits/waits.h"
 #include "probes/where/where.h"
 #include "rules/holdings.h"
@@ -27,7 +28,11 @@
 #define RECLAIMED_WITH 8    /* of what grew: less of it that cannot be reclaimed is no leak */
 #define TAKER_LEAST 100
 #define TAKER_TIMES 3.0
-#define MOST 9e18 /* of bytes; records hold anything */
+#define LARGE_PART 2  /* one in so many bytes: then it is these blocks that grew, or one has */
+#define LARGE_ORDER 2 /* of pages: what kmalloc() takes for a block that is in no cache */
+#define LARGE_TAKER (4ULL << 20)
+#define UNMOVABLE 0 /* enum migratetype: what the kernel takes for itself */
+#define MOST 9e18   /* of bytes; records hold anything */
 
 /* Who takes memory on each CPU. */
 struct taker {
@@ -38,7 +43,9 @@ struct taker {
 struct growth {
 	struct held held;
 	struct trend unreclaimable, unowned;
-	struct groups takers;              /* tgid -> struct taker */
+	struct groups takers; /* tgid -> struct taker */
+	struct groups blocks; /* tgid -> u64: bytes that it took in large blocks */
+	struct pages_sampled sampled;
 	struct where_ledger first, ledger; /* of the machine; h.size 0: not known */
 };
 
@@ -85,6 +92,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	struct growth *g = v;
 
 	groups_init(&g->takers, sizeof(u32), sizeof(struct taker));
+	groups_init(&g->blocks, sizeof(u32), sizeof(u64));
 	return held_rule_init(&g->held, o, err);
 }
 
@@ -100,6 +108,21 @@ static int taker_feed(struct growth *g, const struct waits_made *r)
 	/* Records of one drain, of several stacks, are nearer to each other. */
 	t->times += r->h.time_ns >= t->last_ns + NSEC_PER_SEC / 2;
 	t->last_ns = r->h.time_ns;
+	return 0;
+}
+
+/* Pages that somebody took together, and that cannot be moved: blocks of kmalloc are such. */
+static int block_feed(struct growth *g, const struct pages_alloc *r)
+{
+	u64 *bytes;
+
+	if (r->who.order < LARGE_ORDER || r->who.order >= PAGES_ORDERS ||
+		r->who.migratetype != UNMOVABLE || !r->who.tgid)
+		return 0;
+	bytes = groups_get(&g->blocks, &r->who.tgid);
+	if (!bytes)
+		return -ENOMEM;
+	*bytes += r->count << (r->who.order + 12);
 	return 0;
 }
 
@@ -120,6 +143,10 @@ static int feed(void *v, const struct rec *r)
 		ledger_take(g, (const void *)r);
 	if (r->kind == REC_SYSTEM_VALUE)
 		sample_take(g, (const struct system_value *)r);
+	if (r->kind == REC_PAGES_SAMPLED)
+		pages_sampled_add(&g->sampled, (const struct pages_sampled *)r);
+	if (r->kind == REC_PAGES_ALLOC)
+		return block_feed(g, (const struct pages_alloc *)r);
 	if (r->kind == REC_WAITS_MADE)
 		return taker_feed(g, (const void *)r);
 	return held_rule_feed(&g->held, r);
@@ -131,6 +158,8 @@ static void reset(void *v)
 
 	held_rule_reset(&g->held);
 	groups_clear(&g->takers);
+	groups_clear(&g->blocks);
+	g->sampled = (struct pages_sampled){};
 	g->unreclaimable = g->unowned = (struct trend){};
 	g->first = g->ledger;
 }
@@ -141,10 +170,17 @@ static void destroy(void *v)
 
 	held_rule_destroy(&g->held);
 	groups_free(&g->takers);
+	groups_free(&g->blocks);
 }
 
+/* Of the process where one is known: the others' need not be looked through. */
 static void tell_next(struct report *r, struct finding *x)
 {
+	if (x->tgid)
+		finding_line(r, x->try_,
+			"See where it allocates what it does not free: `memwhy leak --kernel "
+			"--stacks=kernel --for 30s -p %u`",
+			x->tgid);
 	finding_line(r, x->try_,
 		"See who allocates it and does not free it, and whether that goes on: `memwhy leak "
 		"--kernel --for 60s`");
@@ -172,9 +208,16 @@ static const struct slab_usage *grown_most(const struct facts *f, bool kept)
 static void tell_caches(struct report *r, struct finding *x, const struct facts *f, bool kept)
 {
 	const struct slab_usage *worst = grown_most(f, kept);
+	bool large = worst && !strcmp(worst->name, SLAB_LARGE_NAME);
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	if (worst)
+	if (large)
+		finding_line(r, x->evidence,
+			"blocks of kmalloc above 8 KiB, which are in no slab cache, grew most: by "
+			"%s to %s (Slab less all caches of /proc/slabinfo)",
+			fmt_bytes(a, worst->bytes - worst->first_bytes),
+			fmt_bytes(b, worst->bytes));
+	else if (worst)
 		finding_line(r, x->evidence, "cache %.64s%s grew most: by %s to %s", worst->name,
 			kept ? ", which cannot be reclaimed," : "",
 			fmt_bytes(a, worst->bytes - worst->first_bytes),
@@ -193,6 +236,8 @@ struct suspect {
 	u32 tgid;
 	u64 n;
 	const char *what;
+	bool bytes; /* n is in bytes */
+	bool took;  /* it took as much, and may have given it back */
 };
 
 /* Files that it opened and has not closed, threads that it started: more than at the first look. */
@@ -248,16 +293,82 @@ static struct suspect suspect_by_children(const struct held *h)
 
 		if (n < most.n)
 			continue;
-		most = (struct suspect){last->tgid, n, "more children"};
+		most = (struct suspect){last->tgid, n, "more children", false, false};
 	}
 	return most;
+}
+
+static u64 slots_bytes(const struct held_process *p)
+{
+	return p->slots_bytes;
+}
+
+static const struct slab_usage *large_find(const struct facts *f)
+{
+	char name[SLAB_CACHE_NAME_LEN] = SLAB_LARGE_NAME;
+
+	return groups_find(&f->slabs, name);
+}
+
+/* Did blocks that are in no cache grow by most of this? */
+static bool large_grew(const struct facts *f, u64 grown)
+{
+	const struct slab_usage *s = large_find(f);
+	u64 more = s ? counter_rise(s->first_bytes, s->bytes) : 0;
+
+	return grown && more * LARGE_PART >= grown;
+}
+
+/* Who took most in such blocks meanwhile: of a sample, scaled up, it must be a good part of what
+ * grew, for blocks that were given back count too. */
+static struct suspect suspect_by_blocks(const struct growth *g, u64 grown)
+{
+	double scale = g->sampled.bursts && g->sampled.on_ns
+			       ? (double)g->sampled.covered_ns / (double)g->sampled.on_ns
+			       : 1;
+	struct suspect most = {};
+	u64 bytes = 0;
+
+	for (size_t i = 0; i < g->blocks.n; i++) {
+		u64 taken = *(const u64 *)groups_value(&g->blocks, i);
+
+		if (taken <= bytes)
+			continue;
+		bytes = taken;
+		most.tgid = *(const u32 *)groups_key(&g->blocks, i);
+	}
+	most.n = (u64)MIN((double)bytes * scale, MOST);
+	most.what = "in blocks of 16 KiB and more meanwhile (a sample, scaled up)";
+	most.took = true;
+	most.bytes = true;
+	return most.n >= LARGE_TAKER && most.n >= grown / LARGE_PART ? most : (struct suspect){};
+}
+
+/* Whose pipes have arrays that grew by most of it. */
+static struct suspect suspect_by_slots(const struct growth *g, u64 grown)
+{
+	struct held_top t = held_most(&g->held, slots_bytes);
+	u64 more = t.most ? counter_rise(t.first_bytes, t.bytes) : 0;
+
+	return more >= LARGE_TAKER && more * LARGE_PART >= grown
+		       ? (struct suspect){t.most->last.tgid, more,
+				 "more in the arrays of its pipes (F_SETPIPE_SZ)", true, false}
+		       : (struct suspect){};
 }
 
 /* That somebody took memory on each CPU is a witness only where that grew, too. */
 static struct suspect suspect_find(const struct growth *g, double seconds)
 {
-	struct suspect s = suspect_by_held(&g->held);
+	u64 grown = facts_delta(&g->held.facts, "SUnreclaim");
+	struct suspect s = {};
 
+	if (large_grew(&g->held.facts, grown)) {
+		s = suspect_by_slots(g, grown);
+		if (!s.tgid)
+			s = suspect_by_blocks(g, grown);
+	}
+	if (!s.tgid)
+		s = suspect_by_held(&g->held);
 	if (!s.tgid)
 		s = suspect_by_children(&g->held);
 	if (!s.tgid && facts_delta(&g->held.facts, "Percpu") >= PERCPU_LEAST)
@@ -311,8 +422,9 @@ static void tell_slab(struct report *r, const struct growth *g)
 				   "on";
 	if (who.tgid) {
 		x->tgid = who.tgid;
-		finding_line(r, x->evidence, "%s has %llu %s", report_process(r, who.tgid), who.n,
-			who.what);
+		finding_line(r, x->evidence, "%s %s %s %s", report_process(r, who.tgid),
+			who.took ? "took" : "has",
+			who.bytes ? fmt_bytes(a, who.n) : report_text(r, "%llu", who.n), who.what);
 	}
 	finding_line(r, x->evidence, "Slab is %s now", fmt_bytes(a, facts_last(f, "Slab")));
 	if (steady)
@@ -358,6 +470,55 @@ static bool tell_unowned(struct report *r, const struct growth *g)
 	tell_next(r, x);
 	finding_line(r, x->verify, "`memwhy check --for 60s`");
 	return true;
+}
+
+/* Blocks of kmalloc that are in no cache and stay. Who made them is known of pipes, and of what was
+ * made meanwhile, which the growth tells. */
+static void tell_large(struct report *r, const struct growth *g)
+{
+	const struct slab_usage *s = large_find(&g->held.facts);
+	struct held_top t = held_most(&g->held, slots_bytes);
+	bool known = s && t.most && t.bytes * LARGE_PART >= s->bytes;
+	int level = !s ? -1 : known ? held_level_stuck(r, s->bytes) : held_level(r, s->bytes);
+	struct finding *x = held_finding(r, level, "large-blocks", s ? s->bytes : 0);
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!x)
+		return;
+	held_in_kernel(x, s->bytes, s->first_bytes);
+	x->folds = known ? 0 : 2;
+	x->tgid = known ? t.most->last.tgid : 0;
+	x->title = known ? report_text(r,
+				   "Pipes of %s take %s of kernel memory for the arrays of what "
+				   "they can hold (F_SETPIPE_SZ), %s",
+				   held_who(r, &t), fmt_bytes(a, t.bytes), held_share(r, t.bytes))
+			 : report_text(r,
+				   "The kernel has %s in blocks of kmalloc above 8 KiB, which are "
+				   "in no slab cache, %s",
+				   fmt_bytes(a, s->bytes), held_share(r, s->bytes));
+	x->confidence = known ? "high: each pipe was asked for its size, of very many 1024"
+			      : "high for the size (Slab less all caches of /proc/slabinfo); whose "
+				"they are only their making shows";
+	finding_line(r, x->evidence, "in blocks above 8 KiB, which are in no slab cache: %s",
+		fmt_bytes(a, s->bytes));
+	if (known)
+		finding_line(r, x->evidence, "it has %llu pipes; in them, not read: %s",
+			t.most->last.pipes, fmt_bytes(b, t.most->last.pipe_bytes));
+	if (s->bytes > s->first_bytes)
+		finding_line(r, x->evidence, "%s more in %.0f s",
+			fmt_bytes(a, s->bytes - s->first_bytes), report_seconds(r));
+	x->why = known ? "A pipe has a place of 40 bytes for each page that it may hold, in one "
+			 "block of a power of two, whether there is data in it or not: 16 KiB for "
+			 "a pipe of 1 MiB."
+		       : "Such blocks come straight from the page allocator and count as slab: "
+			 "tables of drivers and network devices, of pipes that were made larger, "
+			 "payloads of keys and messages.";
+	if (known)
+		finding_line(r, x->try_,
+			"Have it set the size of its pipes to what it moves at once, 64 KiB unless "
+			"it measured that more helps, or keep fewer of them open.");
+	tell_next(r, x);
+	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
 
 static u64 packet_sockets(const struct held_process *p)
@@ -485,6 +646,7 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 static int report(void *v, struct report *r)
 {
 	tell_slab(r, v);
+	tell_large(r, v);
 	if (!tell_unowned(r, v))
 		tell_unowned_held(r, v);
 	return 0;

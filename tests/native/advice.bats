@@ -162,6 +162,46 @@ segments() {
 segments" 3>&-
 }
 
+# In a devpts of its own, as containers have one.
+terminals() {
+	local holder= asker=
+	trap 'kill $asker $holder || true' EXIT
+	mount -t devpts -o newinstance,max=24,ptmxmode=0666 devpts /dev/pts
+	python3 - >"$scratch/held" <<-'P' &
+		import os, time
+		kept = [os.open("/dev/pts/ptmx", os.O_RDWR | os.O_NOCTTY) for _ in range(24)]
+		print(len(kept), flush=True)
+		time.sleep(60)
+	P
+	holder=$!
+	wait_for '[ -s "$scratch/held" ]'
+	python3 - <<-'P' &
+		import contextlib, os, time
+		def ask():
+		    with contextlib.suppress(OSError):
+		        os.close(os.open("/dev/pts/ptmx", os.O_RDWR | os.O_NOCTTY))
+		    time.sleep(0.02)
+		any(ask() for _ in range(3000))
+	P
+	asker=$!
+	look limit-met "pid $asker.*pid $holder\\) has most of them open, 24"
+	told
+	cp "$found" "$scratch/first"
+	carry_out try '^nsenter .*remount,max=48 '
+	look limit-met pseudo-terminals
+	quiet
+	cp "$scratch/first" "$found"
+	carry_out undo '^nsenter .*remount,max=24 '
+	look limit-met pseudo-terminals
+	told
+}
+
+@test "advice: where all pseudo-terminals are taken, the holder is named and more are allowed" {
+	unshare -m --propagation private bash -eET -c "$(declare -p scratch found zoo_pid MEMWHY BUILD
+		declare -f)
+terminals" 3>&-
+}
+
 @test "advice: a pool of huge pages that nobody uses is given back" {
 	local before
 	before=$(sysctl -n vm.nr_hugepages)

@@ -140,7 +140,12 @@ RECORD(held_segment, HELD_SEGMENT_FIELDS);
 	F(R, u64, files_max, COUNT, "its RLIMIT_NOFILE, where it has many open; 0: not known")     \
 	F(R, u64, ring_bytes, BYTES, "rings of its io_uring")                                      \
 	F(R, u64, guarded, COUNT,                                                                  \
-		"of its mappings, where these are counted: with a guard below, as stacks have")
+		"of its mappings, where these are counted: with a guard below, as stacks have")    \
+	F(R, u64, terminals, COUNT, "pseudo-terminals that it has open at the master's end")       \
+	F(R, u64, slots_bytes, BYTES,                                                              \
+		"of its pipes that can hold much: the array of what they hold, above 8 KiB")       \
+	F(R, u64, data_bytes, BYTES,                                                               \
+		"private writable memory, touched or not, where overcommit is strict; else 0")
 RECORD(held_process, HELD_PROCESS_FIELDS);
 
 /* BPF maps that no process has open: pinned, or kept by attached programs. */

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #define TMPFS_BLOCK 512
 #define PAGE 4096ULL
 #define UP_TO_PAGE(bytes_) (((bytes_) + PAGE - 1) & ~(PAGE - 1))
+#define PIPE_SLOT 40
 #define RING_HEAD 320 /* struct io_rings, in cache lines */
 
 struct fds {
@@ -53,6 +55,20 @@ static int fd_borrow(const struct fds *l, int number)
 	return l->pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, l->pidfd, number, 0);
 }
 
+/* A pipe has an array with a place for each page that it can hold, which kmalloc() gives: above
+ * two pages from no cache, and rounded up (pipe_resize_ring(), fs/pipe.c; struct pipe_buffer). */
+static u64 slots_bytes(int fd)
+{
+	int size = fcntl(fd, F_GETPIPE_SZ);
+	u64 bytes = size > 0 ? (u64)size / PAGE * PIPE_SLOT : 0, block = 4 * PAGE;
+
+	if (bytes <= 2 * PAGE)
+		return 0;
+	while (block < bytes)
+		block *= 2;
+	return block;
+}
+
 static void pipe_look(struct fds *l, int number, u64 inode)
 {
 	_cleanup_close_ int fd = -1;
@@ -68,6 +84,7 @@ static void pipe_look(struct fds *l, int number, u64 inode)
 		return;
 	l->r->pipes_measured++;
 	l->r->pipe_bytes += (u64)n;
+	l->r->slots_bytes += slots_bytes(fd);
 	l->s->totals.pipe_bytes += ((u64)n + PAGE - 1) / PAGE * PAGE;
 }
 
@@ -231,6 +248,14 @@ static void bpf_map_look(struct fds *l, const char *name)
 	l->r->bpf_bytes += holders_map_look(l->s, process, name);
 }
 
+/* Each open file of it is a pseudo-terminal, wherever the devpts is mounted. */
+static bool is_terminal_master(const char *target)
+{
+	const char *name = strrchr(target, '/');
+
+	return name && !strcmp(name, "/ptmx");
+}
+
 /* Who has files of a tmpfs open: the one with most of them is told. */
 static void named_file_look(struct fds *l, const char *target, u64 *opened)
 {
@@ -256,6 +281,7 @@ static void fd_look(struct fds *l, const char *name, u64 *opened)
 	kind = fdlink_parse(target, &inode);
 	l->r->files++;
 	l->r->kinds[kind]++;
+	l->r->terminals += kind == FD_FILE && is_terminal_master(target);
 	if (kind == FD_PIPE)
 		pipe_look(l, atoi(name), inode);
 	else if (kind == FD_SOCKET)
@@ -320,6 +346,7 @@ int holders_fds_look(struct holders *s, u32 pid, u64 until_ns, struct held_proce
 	if (l.pidfd >= 0)
 		close(l.pidfd);
 	scale(&r->pipe_bytes, r->pipes_measured, r->pipes);
+	scale(&r->slots_bytes, r->pipes_measured, r->pipes);
 	scale(&r->unread_bytes, r->sockets_measured, r->sockets);
 	scale(&r->unsent_bytes, r->sockets_measured, r->sockets);
 	r->twice_bytes = MIN(l.unix_unread, l.unix_unsent);

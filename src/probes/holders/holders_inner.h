@@ -86,6 +86,7 @@ struct holders {
 	struct held_totals totals; /* of the present look */
 	u32 looks;
 	bool ksm;          /* it runs */
+	bool strict;       /* vm.overcommit_memory is 2 */
 	bool brief;        /* what is open is all that is asked for */
 	bool children_cut; /* … and some were not asked who their parent is */
 	bool cut;          /* a look took too long: something was left out */

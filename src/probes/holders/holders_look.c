@@ -15,6 +15,7 @@
 #include "sys/keyvals.h"
 #include "sys/root.h"
 #include "sys/scan.h"
+#include "sys/sysctl.h"
 
 #define KIB 1024ULL
 #define MIB (1024 * KIB)
@@ -38,7 +39,8 @@ static bool stands_out(const struct held_process *r)
 	       r->pipe_bytes + r->unread_bytes + r->unsent_bytes >= 2 * MIB ||
 	       r->shmem_bytes >= 16 * MIB || r->packets || r->mappings >= 2000 ||
 	       r->reserved_bytes >= 16 * MIB || r->written_bytes >= 16 * MIB || r->in_flight ||
-	       r->ring_bytes >= MIB;
+	       r->ring_bytes >= MIB || r->terminals >= 16 || r->slots_bytes >= MIB ||
+	       r->data_bytes >= 64 * MIB;
 }
 
 static int by_files(const void *a, const void *b)
@@ -295,6 +297,7 @@ static void status_take(struct holders *s, u32 pid, struct held_process *r)
 	r->pinned_bytes = st.vm_pin_bytes;
 	r->rss_bytes = st.vm_rss_bytes;
 	r->shmem_bytes = st.rss_shmem_bytes;
+	r->data_bytes = s->strict ? st.vm_data_bytes + st.vm_stk_bytes : 0;
 	if (st.has_mm) {
 		space_take(s, &st, r);
 		reserved_take(s, &st, r);
@@ -400,6 +403,13 @@ static bool ksm_runs(void)
 	return !sys_read(&text, "/sys/kernel/mm/ksm/run") && str_get(&text)[0] == '1';
 }
 
+static bool overcommit_is_strict(void)
+{
+	u64 mode;
+
+	return !sysctl_read_u64("vm.overcommit_memory", &mode) && mode == 2;
+}
+
 int holders_look(struct capture *c, struct holders *s)
 {
 	int rc = list_make(s);
@@ -408,6 +418,7 @@ int holders_look(struct capture *c, struct holders *s)
 	s->maps_until_ns = holders_cpu() + LOOK_FDS_NS + LOOK_STATUS_NS + LOOK_MAPS_NS;
 	s->reserved = reserved_many();
 	s->ksm = ksm_runs();
+	s->strict = overcommit_is_strict();
 	s->children_cut = false;
 	s->shmem_bytes = 0;
 	memset(s->heaps, 0, sizeof(s->heaps));

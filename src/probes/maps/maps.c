@@ -15,6 +15,7 @@
 #include "sys/mount_room.h"
 #include "sys/group/pids_limit.h"
 #include "sys/process/proc.h"
+#include "sys/process/terminals.h"
 
 #define MAPS_IN_BURSTS 1 /* an option of hooks */
 
@@ -183,6 +184,20 @@ static bool inodes_limit_take(struct capture *c, struct maps_agg *r)
 	return true;
 }
 
+/* A file could not be opened for want of room: if it is for pseudo-terminals, all are taken. */
+static bool terminals_limit_take(struct capture *c, struct maps_agg *r)
+{
+	struct terminals t;
+
+	if (terminals_read(r->tgid, &t) || !terminals_full(&t))
+		return false;
+	r->why = MAPS_WHY_TERMINALS;
+	r->object = t.max;
+	r->hard = t.setting;
+	r->where = names_string(c->names, t.mount[0] ? t.mount : NULL);
+	return true;
+}
+
 static bool failures_due(struct capture *c)
 {
 	(void)c;
@@ -239,7 +254,7 @@ static int call_added(
 	memcpy(r.name, v->name, sizeof(r.name));
 	if (r.why == MAPS_WHY_TASKS)
 		tasks_limit_take(c, &r);
-	if (r.why == MAPS_WHY_INODES && !inodes_limit_take(c, &r))
+	if (r.why == MAPS_WHY_INODES && !inodes_limit_take(c, &r) && !terminals_limit_take(c, &r))
 		return 0;
 	if (r.why == MAPS_WHY_FULL)
 		tmpfs_limit_take(c, &r);

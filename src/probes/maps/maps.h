@@ -80,6 +80,7 @@ enum maps_why {
 	MAPS_WHY_THREADS = 20,   /* … kernel.threads-max */
 	MAPS_WHY_PIDS = 21,      /* … kernel.pid_max */
 	MAPS_WHY_INODES = 22,    /* a tmpfs has no free inode; limit: how many it may have */
+	MAPS_WHY_TERMINALS = 23, /* as many pseudo-terminals as there may be; limit: that number */
 	MAPS_WHY_N,
 };
 
@@ -207,7 +208,7 @@ RECORD(maps_event, MAPS_EVENT_FIELDS);
 		"RLIMIT_NOFILE, 12 fs.file-max, 13 inotify instances, 14 inotify watches, 15 "     \
 		"epoll watches, 16 System V identifiers, 17 RLIMIT_SIGPENDING, 18 a full tmpfs, "  \
 		"19 RLIMIT_NPROC, 20 kernel.threads-max, 21 kernel.pid_max, 22 a tmpfs without a " \
-		"free inode")                                                                      \
+		"free inode, 23 pseudo-terminals")                                                 \
 	F(R, u8[3], reserved, HIDDEN, "")                                                          \
 	F(R, u64, count, COUNT, "calls")                                                           \
 	F(R, u64, timed, COUNT, "calls whose duration is known")                                   \

@@ -18,34 +18,41 @@
 /* capture.state of the probe. */
 struct pages_pace {
 	u64 pages; /* allocated since the boot, when last asked */
+	u64 kept;  /* for objects of the kernel that cannot be reclaimed */
 	u64 time_ns;
 };
 
 #define BUSY_PAGES 10000 /* a second: 40 MB/s */
+#define KEPT_PAGES 256   /* … more than before: 1 MiB/s */
 
-static u64 pages_allocated(void)
+static u64 pages_allocated(u64 *ret_kept)
 {
 	_cleanup_keyvals_ struct keyvals vm = {};
 	u64 sum = 0;
 
+	*ret_kept = 0;
 	if (keyvals_read("/proc/vmstat", &vm))
 		return 0;
 	vec_each (v, &vm.items)
 		if (!strncmp(v->name, "pgalloc_", 8))
 			sum += v->value;
+	*ret_kept = keyvals_get_or(&vm, "nr_slab_unreclaimable", 0);
 	return sum;
 }
 
-/* Are so many pages allocated that CPUs could get in each other's way? Against the last call. */
+/* Are so many pages allocated that CPUs could get in each other's way, or do ever more of them
+ * stay in the kernel? Against the last call. */
 static bool pages_busy(struct capture *c)
 {
 	struct pages_pace *p = c->state;
-	u64 now = clock_mono_ns(), pages = pages_allocated();
+	u64 now = clock_mono_ns(), kept, pages = pages_allocated(&kept);
 	double seconds = (double)(now - p->time_ns) / 1e9;
-	bool busy = p->time_ns && (double)(pages - p->pages) >= BUSY_PAGES * seconds;
+	bool busy = p->time_ns && ((double)(pages - p->pages) >= BUSY_PAGES * seconds ||
+					  (double)kept >= (double)p->kept + KEPT_PAGES * seconds);
 
 	p->time_ns = now;
 	p->pages = pages;
+	p->kept = kept;
 	return busy;
 }
 

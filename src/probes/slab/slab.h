@@ -5,6 +5,7 @@
 #include "bpf/shared.h"
 
 #define SLAB_CACHE_NAME_LEN 64
+#define SLAB_LARGE_NAME "(large)" /* blocks of kmalloc that are in no cache; slab_usage.name */
 #define SLAB_EVENTS "slab allocations and frees" /* what its hook tells, as REC_METHOD says it */
 
 /* Which tracepoint. On disk. The _NODE ones were merged into the others in 6.1. */

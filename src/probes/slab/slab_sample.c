@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "capture/gfp_names.h"
 #include "probes/slab/slab.h"
+#include "sys/keyvals.h"
 #include "sys/rights.h"
 #include "sys/root.h"
 #include "sys/memory/slabinfo.h"
@@ -43,6 +44,8 @@ struct slab {
 	VEC(struct first) first;
 	VEC(struct chosen) chosen;
 	u64 next_ns;
+	u64 first_large;
+	bool large_known;
 	bool started;
 };
 
@@ -159,6 +162,38 @@ static int caches_send(struct capture *c, struct slab *s)
 	return rc;
 }
 
+/* Blocks of kmalloc above two pages are in no cache, and count as slab: what is left of that. */
+static u64 large_bytes(const struct slab *s)
+{
+	struct keyvals kv = {};
+	u64 slab, caches = 0;
+
+	if (keyvals_read("/proc/meminfo", &kv))
+		return 0;
+	slab = keyvals_get_or(&kv, "Slab", 0);
+	keyvals_free(&kv);
+	vec_each (cache, &s->info.caches)
+		caches += cache->total_bytes;
+	return slab > caches ? slab - caches : 0;
+}
+
+/* Only for rules: commands that count allocations tell these by themselves. */
+static int large_send(struct capture *c, struct slab *s)
+{
+	struct slab_usage r = REC_INIT(struct slab_usage, REC_SLAB_CACHE, 0);
+
+	r.bytes = large_bytes(s);
+	if (!s->large_known)
+		s->first_large = r.bytes;
+	s->large_known = true;
+	r.first_bytes = s->first_large;
+	r.object_bytes = (u64)sysconf(_SC_PAGESIZE); /* all in use, of whatever size they are */
+	r.active_objects = r.objects = r.bytes / r.object_bytes;
+	r.first_active_objects = r.first_bytes / r.object_bytes;
+	memcpy(r.name, SLAB_LARGE_NAME, sizeof(SLAB_LARGE_NAME));
+	return r.bytes || r.first_bytes ? capture_emit(c, &r.h) : 0;
+}
+
 static int slab_read(struct slab *s)
 {
 	int rc = sys_read(&s->text, "/proc/slabinfo");
@@ -182,6 +217,8 @@ static int slab_sample(struct capture *c, void *state)
 		rc = caches_rank(s);
 	if (!rc)
 		rc = caches_send(c, s);
+	if (!rc && !capture_named(c))
+		rc = large_send(c, s);
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	s->next_ns = now + MAX(GAP_NS, cpu * COST_PART);
 	return rc;

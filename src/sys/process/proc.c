@@ -294,6 +294,7 @@ static const struct scan_field status_fields[] = {
 	STATUS_FIELD("VmLck", vm_lck_bytes),
 	STATUS_FIELD("VmPin", vm_pin_bytes),
 	STATUS_FIELD("VmPTE", vm_pte_bytes),
+	STATUS_FIELD("VmData", vm_data_bytes),
 	STATUS_FIELD("VmStk", vm_stk_bytes),
 	STATUS_FIELD("HugetlbPages", hugetlb_bytes),
 	STATUS_FIELD("CapEff", cap_eff),

@@ -119,7 +119,8 @@ struct proc_status {
 	u64 vm_lck_bytes;
 	u64 vm_pin_bytes; /* kept in place for devices and io_uring */
 	u64 vm_pte_bytes;
-	u64 vm_stk_bytes; /* the stack of the first thread */
+	u64 vm_data_bytes; /* private and writable, touched or not; the stack is not in it */
+	u64 vm_stk_bytes;  /* the stack of the first thread */
 	u64 hugetlb_bytes;
 	u64 cap_eff;         /* bits as in linux/capability.h */
 	u32 seccomp;         /* mode of the main thread: 0 none, 1 strict, 2 with filters */

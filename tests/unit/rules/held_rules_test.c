@@ -385,6 +385,16 @@ static void test_set_aside(void **unused)
 	assert_non_null(strstr(f->title, "800 of the 1000 reserved 2M pages"));
 	assert_true(says(f->try_, "echo 200 > /sys/kernel/mm/hugepages/hugepages-2048kB"));
 	assert_true(says(f->undo, "echo 1000 >"));
+	assert_int_equal(f->losses, 0);
+	end(&b);
+
+	/* One that has a third of memory explains what the rest lacks. */
+	begin(&b, &rule_set_aside, 1);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/nr", 1400, NULL);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/free", 1400, NULL);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_WARNING);
+	assert_true(f->losses & LOSS_COMPACTION);
 	end(&b);
 
 	/* A pool that is in use. */
@@ -1167,6 +1177,116 @@ static void test_hard_limit(void **unused)
 	}
 }
 
+/* Who holds what the limit is on is named beside who is refused. */
+static void test_holders_of_limits(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	for (u32 where = 0; where <= 2; where += 2) { /* of the machine, of a mount */
+		begin(&b, &rule_limits, 1);
+		string(&b, 1, "python3 hold.py");
+		string(&b, 2, "/dev/pts");
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+			.terminals = 3000);
+		PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = 7, .call = MAPS_OTHER, .detail = 257,
+			.why = MAPS_WHY_TERMINALS, .error = 28, .object = 3072,
+			.hard = where ? 0 : 4096, .where = where, .count = 5, .comm = "victim");
+		f = only(&b);
+		assert_non_null(strstr(f->title, "openat fails in victim (pid 7)"));
+		assert_non_null(
+			strstr(f->title, "; python3 hold.py (pid 9) has most of them open, 3000"));
+		assert_true(says(f->try_, "/proc/9/fdinfo/"));
+		assert_true(says(f->try_,
+			where ? "remount,max=6144 /dev/pts`" : "sysctl -w kernel.pty.max=8192`"));
+		assert_true(says(f->undo,
+			where ? "remount,max=3072 /dev/pts`" : "sysctl -w kernel.pty.max=4096`"));
+		end(&b);
+	}
+
+	begin(&b, &rule_limits, 1); /* who has more than there may be there has those of others */
+	string(&b, 1, "python3 hold.py");
+	string(&b, 2, "/dev/pts");
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1, .terminals = 3000);
+	PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = 7, .call = MAPS_OTHER, .detail = 257,
+		.why = MAPS_WHY_TERMINALS, .error = 28, .object = 64, .where = 2, .count = 5,
+		.comm = "victim");
+	assert_null(strstr(only(&b)->title, "hold.py"));
+	end(&b);
+
+	begin(&b, &rule_limits, 1);
+	string(&b, 1, "java -Xmx8g");
+	string(&b, 2, "postgres");
+	value(&b, SYSTEM_MEMINFO, "Committed_AS", 12 * 1024 * MIB, NULL);
+	value(&b, SYSTEM_MEMINFO, "CommitLimit", 12 * 1024 * MIB, NULL);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+		.data_bytes = 9 * 1024 * MIB, .rss_bytes = 300 * MIB);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 10, .name = 2,
+		.data_bytes = 1024 * MIB);
+	PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = 7, .call = MAPS_MMAP, .why = MAPS_WHY_STRICT,
+		.error = 12, .count = 5, .length_bytes = 5 * 1024 * MIB, .comm = "victim");
+	f = only(&b);
+	assert_int_equal(f->tgid, 7);
+	assert_non_null(strstr(f->title,
+		"; java -Xmx8g (pid 9) has most of what is promised, 9.00 GiB of 12.0 GiB"));
+	assert_true(says(f->evidence, "of which 300 MiB are resident"));
+	assert_true(says(f->evidence, "postgres (pid 10) has 1.00 GiB"));
+	assert_true(says(f->try_, "`pmap -x 9"));
+	end(&b);
+}
+
+/* What is set aside is a warning where others wait for memory meanwhile, and of no group. */
+static void test_aside_costs(void **unused)
+{
+	for (int waits = 0; waits < 4; waits++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_set_aside, 1);
+		string(&b, 1, "java");
+		for (u64 n = 0; n < 2; n++) {
+			value(&b, SYSTEM_VMSTAT, "allocstall_normal", n * (waits & 1) * 500, NULL);
+			PUT_AT(&b, (1 + n * 10) * NSEC_PER_SEC, struct system_pressure,
+				REC_SYSTEM_PRESSURE, .resource = SYSTEM_MEMORY,
+				.some_total_us = n * (u64)(waits >> 1) * 500000);
+		}
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+			.locked_bytes = 600 * MIB, .rss_bytes = 700 * MIB);
+		f = only(&b);
+		assert_int_equal(f->level, waits == 3 ? LEVEL_WARNING : LEVEL_NOTE);
+		assert_int_equal(!!(f->losses & LOSS_RECLAIM), waits == 3);
+		assert_int_equal(says(f->evidence, "others lack it"), waits == 3);
+		end(&b);
+	}
+	(void)unused;
+}
+
+/* Arrays of large pipes are in no slab cache. */
+static void test_large_blocks(void **unused)
+{
+	for (u64 known = 0; known < 2; known++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_slab_growth, 1);
+		string(&b, 1, "relay");
+		PUT(&b, struct slab_usage, REC_SLAB_CACHE, .name = SLAB_LARGE_NAME,
+			.bytes = 500 * MIB, .first_bytes = 490 * MIB);
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1, .pipes = 2000,
+			.slots_bytes = known * 400 * MIB);
+		f = only(&b);
+		assert_string_equal(f->rule, "large-blocks");
+		assert_int_equal(f->tgid, known ? 9 : 0);
+		assert_int_equal(f->level, known ? LEVEL_RISK : LEVEL_NOTE);
+		assert_int_equal(!!strstr(f->title, "Pipes of relay (pid 9) take 400 MiB"), known);
+		assert_true(says(f->try_, known ? "leak --kernel --stacks=kernel --for 30s -p 9"
+						: "leak --kernel --for 60s"));
+		end(&b);
+	}
+	(void)unused;
+}
+
 static void test_other_limits(void **unused)
 {
 	struct bench b;
@@ -1282,6 +1402,9 @@ int main(void)
 		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_hard_limit),
 		cmocka_unit_test(test_other_limits),
+		cmocka_unit_test(test_holders_of_limits),
+		cmocka_unit_test(test_aside_costs),
+		cmocka_unit_test(test_large_blocks),
 	};
 
 	return cmocka_run_group_tests_name("held_rules", tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "probes/faults/faults.h"
 #include "probes/holders/holders.h"
 #include "probes/mmcalls/mmcalls.h"
+#include "probes/pages/pages.h"
 #include "probes/processes/processes.h"
 #include "probes/slab/slab.h"
 #include "probes/waits/waits.h"
@@ -577,6 +578,40 @@ static void slab_grew(struct bench *b)
 	value(b, SYSTEM_MEMINFO, "SUnreclaim", 240 * MIB, NULL);
 }
 
+/* Blocks that are in no cache grew: whose pipes did, else who takes such blocks in a sample. */
+static void test_large_growth_who(void **unused)
+{
+	(void)unused;
+	for (u64 pipes = 0; pipes < 2; pipes++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_slab_growth, 1);
+		slab_grew(&b);
+		PUT(&b, struct slab_usage, REC_SLAB_CACHE, .name = SLAB_LARGE_NAME,
+			.first_bytes = 7 * MIB, .bytes = 187 * MIB);
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .files = 300);
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .files = 9300,
+			.slots_bytes = pipes * 170 * MIB);
+		PUT(&b, struct pages_alloc, REC_PAGES_ALLOC, .who.tgid = 7, .who.order = 2,
+			.count = 200);
+		PUT(&b, struct pages_alloc, REC_PAGES_ALLOC, .who.tgid = 11, .who.order = 0,
+			.count = 100000);
+		PUT(&b, struct pages_alloc, REC_PAGES_ALLOC, .who.tgid = 11, .who.order = 9,
+			.who.migratetype = 1, .count = 1000);
+		PUT(&b, struct pages_sampled, REC_PAGES_SAMPLED, .bursts = 5,
+			.on_ns = 200 * NSEC_PER_MSEC, .covered_ns = 10 * NSEC_PER_SEC);
+		assert_int_equal(conclude(&b), 2);
+		f = &b.report.findings.v[0];
+		assert_string_equal(f->rule, "slab-growth");
+		assert_int_equal(f->tgid, pipes ? 9 : 7);
+		assert_true(says(f->evidence, "in no slab cache, grew most: by 180 MiB"));
+		assert_true(says(f->evidence, pipes ? "170 MiB more in the arrays of its pipes"
+						    : "took 156 MiB in blocks"));
+		end(&b);
+	}
+}
+
 /* Who opens files meanwhile; else who takes memory on each CPU all the time, not much at once. */
 static void test_slab_growth_who(void **unused)
 {
@@ -711,6 +746,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_objects),
 		cmocka_unit_test(test_percpu_growth),
 		cmocka_unit_test(test_slab_growth_who),
+		cmocka_unit_test(test_large_growth_who),
 		cmocka_unit_test(test_allocator_keeps),
 	};
 

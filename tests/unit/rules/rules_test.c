@@ -320,6 +320,21 @@ static void test_fragmentation(void **unused)
 	f = only(&b);
 	assert_false(says(f->try_, "compact_memory"));
 	assert_true(says(f->try_, "Compaction fails in 63 of 63 runs"));
+	assert_int_equal(f->level, LEVEL_WARNING);
+	assert_false(f->symptom);
+	end(&b);
+
+	/* Where idle huge pages have most of memory, what they leave is small: see these first. */
+	begin(&b, &rule_fragmentation, 1);
+	for (u64 n = 0; n <= 63; n += 63)
+		value(&b, SYSTEM_VMSTAT, "compact_stall", n, NULL);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/free", 1800, NULL);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/resv", 100, NULL);
+	fragmented_zone(&b);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_true(f->symptom);
+	assert_int_equal(f->losses, LOSS_COMPACTION);
 	end(&b);
 }
 

@@ -17,6 +17,7 @@
 #include "probes/system/system.h"
 #include "sys/memory/counts.h"
 #include "sys/process/fdlink.h"
+#include "sys/process/terminals.h"
 #include "sys/group/pids_limit.h"
 #include "sys/memory/sysvipc.h"
 
@@ -119,6 +120,18 @@ static void test_queues(void **unused)
 	assert_int_equal(q.most_uid, 33);
 	assert_int_equal(q.most_queues, 2);
 	assert_int_equal(q.most_bytes, 1000);
+}
+
+static void test_terminals(void **unused)
+{
+	(void)unused;
+	assert_int_equal(terminals_max_parse("rw,gid=5,mode=620,ptmxmode=666,max=64"), 64);
+	assert_int_equal(terminals_max_parse("max=7,rw"), 7);
+	assert_int_equal(terminals_max_parse("rw,gid=5,xmax=64"), UINT64_MAX);
+	assert_int_equal(terminals_max_parse("rw,max="), UINT64_MAX);
+	assert_int_equal(terminals_max_parse(NULL), UINT64_MAX);
+	assert_false(terminals_full(&(struct terminals){.taken = 63, .max = 64}));
+	assert_true(terminals_full(&(struct terminals){.taken = 64, .max = 64}));
 }
 
 static void test_links(void **unused)
@@ -442,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_terminals),
 		cmocka_unit_test(test_pids_path),
 		cmocka_unit_test(test_pids_limit),
 		cmocka_unit_test(test_count_read),
