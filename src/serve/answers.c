@@ -136,16 +136,12 @@ static void incidents_page(const struct incident_list *l, bool html, struct http
 static void incident_report(struct service *s, const struct http_request *q,
 	const struct incident *i, struct http_answer *ret)
 {
-	char path[PATH_MAX];
-
-	incident_path(path, s->dir, i, INCIDENT_PAGE);
-	if (q->html && !file_read(path, &ret->body)) {
+	if (q->html && !incident_read(s->dir, i, INCIDENT_PAGE, &ret->body)) {
 		ret->type = "text/html; charset=utf-8";
 		return;
 	}
 	str_clear(&ret->body);
-	incident_path(path, s->dir, i, INCIDENT_TEXT);
-	if (file_read(path, &ret->body))
+	if (incident_read(s->dir, i, INCIDENT_TEXT, &ret->body))
 		str_addf(&ret->body,
 			"This incident has no report. Try: memwhy incidents show %llu\n",
 			i->number);

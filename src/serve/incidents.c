@@ -109,6 +109,31 @@ void incident_path(
 	snprintf(ret, PATH_MAX, "%s/%s%s", dir, i->name, endings[file]);
 }
 
+static int incident_open(const char *dir, const struct incident *i, enum incident_file file)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	incident_path(path, dir, i, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+int incident_read(
+	const char *dir, const struct incident *i, enum incident_file file, struct str *out)
+{
+	_cleanup_close_ int fd = incident_open(dir, i, file);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
+		return -EPERM;
+	return file_read_fd(fd, FILE_READ_MAX, out);
+}
+
 /* All parts of the path but the last are as others see them. */
 int incidents_prepare(const char *dir, struct err *err)
 {
@@ -205,16 +230,13 @@ static void *sync_thread(void *arg)
 void incident_sync(const char *dir, const struct incident *i)
 {
 	struct syncing *s = calloc(1, sizeof(*s));
-	char path[PATH_MAX];
 	pthread_attr_t attr;
 	pthread_t thread;
 
 	if (!s)
 		return;
-	for (int f = 0; f < INCIDENT_FILES; f++) {
-		incident_path(path, dir, i, (enum incident_file)f);
-		s->fds[f] = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	}
+	for (int f = 0; f < INCIDENT_FILES; f++)
+		s->fds[f] = incident_open(dir, i, (enum incident_file)f);
 	s->fds[INCIDENT_FILES] = open(dir, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);

@@ -40,6 +40,10 @@ enum incident_file { INCIDENT_RECORDING, INCIDENT_TEXT, INCIDENT_PAGE, INCIDENT_
 
 void incident_path(
 	char ret[PATH_MAX], const char *dir, const struct incident *i, enum incident_file file);
+/* Reads it, if it is ours. Where others may write to the directory they put links there, to what
+ * only we may read, and FIFOs. 0 or -errno. */
+int incident_read(
+	const char *dir, const struct incident *i, enum incident_file file, struct str *out);
 /* Makes the directory where it is not there, for its owner alone. */
 int incidents_prepare(const char *dir, struct err *err);
 /*
