@@ -25,7 +25,7 @@ static bool explains(const struct report *r, const struct finding *c, const stru
 		!(c->losses & s->losses))
 		return false;
 	if (s->folds)
-		return s->losses & LOSS_SPACE ? c->tgid == s->tgid
+		return s->losses & (LOSS_SPACE | LOSS_FLUSH) ? c->tgid == s->tgid
 		       : s->grown_bytes       ? c->grown_bytes >= s->grown_bytes / PART
 					      : c->held_bytes >= s->held_bytes / PART;
 	if (s->yields)
@@ -103,6 +103,19 @@ static bool is_of(const struct finding *s, enum pass pass)
 	return (s->symptom || s->folds) && s->wall == (pass == PASS_WALL);
 }
 
+/* What folds below another of the same process costs far more than that: then it is the other way
+ * round. */
+static void turn(struct finding *c, struct finding *s)
+{
+	struct finding was = *c;
+
+	if (!(s->losses & (LOSS_SPACE | LOSS_FLUSH)) || !c->cost_ns || c->wall != s->wall ||
+		s->cost_ns / 2 <= c->cost_ns)
+		return;
+	*c = *s;
+	*s = was;
+}
+
 static void absorb_all(struct report *r, enum pass pass)
 {
 	size_t kept = 0;
@@ -112,6 +125,7 @@ static void absorb_all(struct report *r, enum pass pass)
 		struct finding *c = is_of(s, pass) ? cause_find(r, s) : NULL;
 
 		if (c) {
+			turn(c, s);
 			absorb(r, c, s);
 			s->rule = NULL;
 		}

@@ -103,7 +103,7 @@ struct table {
 
 enum finding_level { LEVEL_NOTE, LEVEL_RISK, LEVEL_WARNING, LEVEL_CRITICAL };
 
-#define FINDING_LINES 12
+#define FINDING_LINES 16
 
 /* What a trouble costs, as bits. */
 enum finding_loss {
@@ -115,6 +115,7 @@ enum finding_loss {
 	LOSS_KERNEL = 32, /* memory of the kernel, in slab caches or pages that no counter has */
 	LOSS_SPACE = 64,  /* mappings of one process */
 	LOSS_GROUP = 128, /* the room of one control group */
+	LOSS_FLUSH = 256, /* interrupts for what one process changes in its mappings */
 };
 
 /*

@@ -238,7 +238,7 @@ static void tell(struct report *r, struct state *s, u32 tgid, struct space *sp, 
 		return;
 	f->cost_ns = sp->ns;
 	f->tgid = outside ? sp->outsider : tgid;
-	f->losses = outside ? 0 : LOSS_SPACE;
+	f->losses = outside ? 0 : LOSS_SPACE | LOSS_FLUSH;
 	f->title = outside ? report_text(r,
 				     "%s keeps threads of %s waiting for the lock of its address "
 				     "space (mmap_lock): %s",
@@ -253,6 +253,8 @@ static void tell(struct report *r, struct state *s, u32 tgid, struct space *sp, 
 		fmt_ns(a, sp->ns), fmt_ns(b, sp->ns / MAX(sp->waits, 1ULL)), fmt_ns(c, sp->max_ns));
 	tell_parties(r, f, s, tgid, false, &waiter);
 	tell_parties(r, f, s, tgid, true, &holder);
+	if (!outside && call_stack(s, &waiter))
+		finding_stack(r, f, call_stack(s, &waiter), 3);
 	if (outside)
 		tell_outside(r, f, sp);
 	else

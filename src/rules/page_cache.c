@@ -9,13 +9,11 @@
 #include "base/units.h"
 #include "probes/cache/cache.h"
 #include "rules/facts.h"
+#include "rules/page_cache.h"
 #include "rules/rules.h"
 
-#define REFAULTS_RISK 250.0 /* a second: 1 MiB */
-#define REFAULTS_WARNING 2500.0
 #define VICTIM_LEAST 100.0  /* pages a second */
 #define VICTIM_PART 0.3     /* of all that was read back: it is the victim */
-#define PAIR_PART 0.3       /* of what a victim reads back: pushed out by this one */
 #define EVICTOR_PART 0.4    /* of all that was read: it is the evictor, … */
 #define ONCE_PART 0.3       /* … where no more of its own reading was read back */
 #define MUCH 2              /* times what the victim reads */
@@ -23,40 +21,11 @@
 #define PROGRAMS_MAX 1024   /* processes that are compared by their programs */
 #define STOLEN_RISK 20000.0 /* pages a second, by kswapd */
 
-struct reader {
-	u64 read;     /* pages looked at, of both kinds */
-	u64 written;  /* those of them that came by its writes */
-	u64 refaults; /* those of them that were read back */
-	u64 refault_ns;
-	u64 cgroup;
-};
-
-struct pair {
-	u32 victim, evictor; /* 0: kswapd */
-	u32 call;            /* enum cache_call; 0: for room */
-};
-
-struct lost {
-	u64 pages;
-	u64 last_ns;
-	u32 times; /* that it was so when the tables were read */
-};
-
 #define COUPLES 3 /* told: one for each limit that they share */
-
-struct state {
-	struct rule_sums sums; /* tgid -> struct reader */
-	struct groups pairs;   /* struct pair -> struct lost: read back */
-	u64 read, refaults;
-	u64 on_ns, covered_ns;
-};
-
-#define BY_HAND 4    /* told */
-#define HAND_TIMES 2 /* seconds in which it was seen */
 
 static int init(void *v, const struct view_options *o, struct err *err)
 {
-	struct state *s = v;
+	struct page_cache *s = v;
 
 	(void)o;
 	(void)err;
@@ -65,27 +34,10 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-/* In which call nobody needed room; NULL: in none. */
-static const char *hand_text(u32 call)
-{
-	switch (call) {
-	case CACHE_CALL_FADVISE:
-		return "posix_fadvise (POSIX_FADV_DONTNEED)";
-	case CACHE_CALL_MADVISE:
-		return "madvise (MADV_PAGEOUT)";
-	case CACHE_CALL_PROCESS_MADVISE:
-		return "process_madvise (MADV_PAGEOUT)";
-	case CACHE_CALL_GROUP:
-		return "a write to a file of a control group (memory.reclaim, memory.force_empty, "
-		       "or a limit that was lowered)";
-	}
-	return NULL;
-}
-
-static int refault_feed(struct state *s, struct reader *p, const struct cache_agg *r)
+static int refault_feed(struct page_cache *s, struct reader *p, const struct cache_agg *r)
 {
 	struct pair key = {r->tgid, r->flags & CACHE_BY_KSWAPD ? 0 : r->evictor,
-		hand_text(r->call) ? r->call : 0};
+		page_cache_hand_text(r->call) ? r->call : 0};
 	struct lost *lost = groups_get(&s->pairs, &key);
 
 	if (!lost)
@@ -103,7 +55,7 @@ static int feed(void *v, const struct rec *rec)
 {
 	const struct cache_sampled *sampled = (const void *)rec;
 	const struct cache_agg *r = (const void *)rec;
-	struct state *s = v;
+	struct page_cache *s = v;
 	struct reader *p;
 
 	if (rec->kind == REC_CACHE_SAMPLED) {
@@ -121,12 +73,6 @@ static int feed(void *v, const struct rec *rec)
 	p->cgroup = r->cgroup;
 	s->read += r->count;
 	return r->flags & CACHE_REFAULT ? refault_feed(s, p, r) : 0;
-}
-
-/* Pages a second that a number of samples stands for. */
-static double pages_second(const struct state *s, u64 samples)
-{
-	return (double)samples * CACHE_STRIDE * 1e9 / (double)MAX(s->on_ns, 1ULL);
 }
 
 static const struct reader *most(
@@ -151,7 +97,7 @@ static const struct reader *most(
 
 /* The group whose limit makes room scarce for both; NULL: the machine's memory does. */
 static const struct cgroup_usage *group_of(
-	const struct state *s, const struct report *r, const struct reader *victim)
+	const struct page_cache *s, const struct report *r, const struct reader *victim)
 {
 	for (size_t i = 0; i < s->sums.facts.cgroups.n; i++) {
 		const struct cgroup_usage *cg = groups_value(&s->sums.facts.cgroups, i);
@@ -171,7 +117,7 @@ static double set_bytes(const struct reader *p, const struct report *r)
 
 /* It reads more than its victim does, once, or more than there is room for, where the victim's
  * would fit. */
-static bool streams_past(const struct state *s, const struct report *r, const struct reader *e,
+static bool streams_past(const struct page_cache *s, const struct report *r, const struct reader *e,
 	const struct reader *victim)
 {
 	const struct cgroup_usage *cg = group_of(s, r, victim);
@@ -198,7 +144,7 @@ struct couple {
 };
 
 /* The first process of the same program in the same group stands for all of them. */
-static u32 program_of(const struct state *s, struct report *r, u32 tgid)
+static u32 program_of(const struct page_cache *s, struct report *r, u32 tgid)
 {
 	const struct reader *p = groups_find(&s->sums.by, &tgid);
 	const char *name = report_program(r, tgid);
@@ -239,7 +185,8 @@ static int pair_merge(struct sides *d, const struct pair *p, u64 n)
 
 /* Of programs that run again and again no process lives long enough to be seen as the one. What
  * went by hand is told of the process that did it, and is no part of this. */
-static int sides_make(const struct state *s, struct report *r, bool programs, struct sides *ret)
+static int sides_make(
+	const struct page_cache *s, struct report *r, bool programs, struct sides *ret)
 {
 	int rc = 0;
 
@@ -277,7 +224,7 @@ static void sides_free(struct sides *d)
 /* Who pushed the pages of a pair out: in the background the kernel does it for him who reads most.
  */
 static const struct reader *evictor_of(
-	const struct state *s, const struct sides *d, const struct pair *p, u32 *ret_tgid)
+	const struct page_cache *s, const struct sides *d, const struct pair *p, u32 *ret_tgid)
 {
 	const struct reader *e;
 
@@ -298,7 +245,7 @@ static bool couple_told(const struct couple *told, u32 n, const struct cgroup_us
 }
 
 /* The worst couple that shares a limit which none of those told before shares. */
-static bool couple_find(const struct state *s, const struct report *r, const struct sides *d,
+static bool couple_find(const struct page_cache *s, const struct report *r, const struct sides *d,
 	const struct couple *told, u32 n_told, struct couple *ret)
 {
 	u64 best = 0;
@@ -311,7 +258,7 @@ static bool couple_find(const struct state *s, const struct report *r, const str
 		u32 tgid = 0;
 
 		if (!p->victim || p->victim == p->evictor || n <= best || !victim ||
-			pages_second(s, victim->refaults) < VICTIM_LEAST ||
+			page_cache_second(s, victim->refaults) < VICTIM_LEAST ||
 			(double)n < PAIR_PART * (double)victim->refaults)
 			continue;
 		e = evictor_of(s, d, p, &tgid);
@@ -324,7 +271,7 @@ static bool couple_find(const struct state *s, const struct report *r, const str
 	return best;
 }
 
-static double kernel_refaults(const struct state *s, const struct report *r)
+static double kernel_refaults(const struct page_cache *s, const struct report *r)
 {
 	const char *name = facts_known(&s->sums.facts, "workingset_refault_file")
 				   ? "workingset_refault_file"
@@ -353,15 +300,14 @@ static const char *past_text(const struct reader *p)
 			 "iflag=direct or iflag=nocache)";
 }
 
-static void tell_reads(struct report *r, struct finding *f, const struct state *s, u32 tgid,
-	const struct reader *p)
+void page_cache_tell_reads(struct report *r, struct finding *f, const struct page_cache *s,
+	const char *who, const struct reader *p)
 {
 	u64 page = r->stream->host.page_bytes;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	finding_line(r, f->evidence, "%s %s %s a second into the page cache, %.0f %% of it %s",
-		report_process(r, tgid), verb(p),
-		fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)page)),
+	finding_line(r, f->evidence, "%s %s %s a second into the page cache, %.0f %% of it %s", who,
+		verb(p), fmt_bytes(a, (u64)(page_cache_second(s, p->read) * (double)page)),
 		100.0 * (double)p->refaults / (double)MAX(p->read, 1ULL),
 		is_writer(p) ? "in pages that had been pushed out"
 			     : "read back after it was pushed out");
@@ -371,11 +317,11 @@ static void tell_reads(struct report *r, struct finding *f, const struct state *
 }
 
 /* The kernel counts waits for pages that were needed again; what it has of them is the cost. */
-static void tell_cost(
-	struct report *r, struct finding *f, const struct state *s, const struct reader *p)
+void page_cache_tell_cost(
+	struct report *r, struct finding *f, const struct page_cache *s, const struct reader *p)
 {
 	double all = (double)facts_delta_all(&s->sums.facts, "workingset_refault");
-	double own = pages_second(s, p->refaults) * report_seconds(r);
+	double own = page_cache_second(s, p->refaults) * report_seconds(r);
 	char a[UNIT_BUF];
 
 	f->cost_ns = facts_refault_wait_ns(&s->sums.facts, (u64)MIN(own, all));
@@ -384,106 +330,8 @@ static void tell_cost(
 			fmt_ns(a, f->cost_ns));
 }
 
-static void hand_try(struct report *r, struct finding *f, const struct pair *p)
-{
-	if (p->call == CACHE_CALL_FADVISE)
-		finding_line(r, f->try_,
-			"Have it give back only what nobody reads again: no POSIX_FADV_DONTNEED on "
-			"files that are read more than once, or only behind a backup's or a log's "
-			"stream.");
-	else
-		finding_line(r, f->try_,
-			"Have %s leave alone what is in use, or stop it: the kernel pushes out by "
-			"itself what is used least, once memory is short.",
-			report_process(r, p->evictor));
-	finding_line(r, f->try_,
-		"Where it does so: `memwhy syscalls --stacks=user --for 10s -p %u`", p->evictor);
-	finding_line(r, f->undo, "Let it do so again.");
-	finding_line(r, f->verify, "`memwhy check --for 30s`");
-}
-
-/* Somebody gives pages back, or has them pushed out, that are read again. */
-static void tell_hand(struct report *r, const struct state *s, const struct pair *p, u64 n)
-{
-	double rate = pages_second(s, n);
-	struct finding *f = report_finding(
-		r, rate >= REFAULTS_WARNING ? LEVEL_WARNING : LEVEL_RISK, "page-cache");
-	const struct reader *victim = groups_find(&s->sums.by, &p->victim);
-	const char *call = hand_text(p->call);
-	char a[UNIT_BUF];
-
-	if (!f || !victim)
-		return;
-	f->tgid = p->evictor;
-	f->cgroup = victim->cgroup;
-	f->losses = LOSS_REFAULT | LOSS_RECLAIM;
-	f->title = p->evictor == p->victim
-			   ? report_text(r,
-				     "%s throws pages of its files out of the page cache and reads "
-				     "them again, %.0f a second: by %s",
-				     report_process(r, p->victim), rate, call)
-			   : report_text(r,
-				     "%s pushes pages of files out of memory that %s reads again, "
-				     "%.0f a second: by %s",
-				     report_process(r, p->evictor), report_process(r, p->victim),
-				     rate, call);
-	f->confidence = "high: the call in which they went was seen; pages are sampled, one in 64";
-	finding_line(r, f->evidence, "%s a second come back so",
-		fmt_bytes(a, (u64)(rate * (double)r->stream->host.page_bytes)));
-	tell_reads(r, f, s, p->victim, victim);
-	if (p->call != CACHE_CALL_FADVISE) /* that one leaves the kernel no trace of its pages */
-		tell_cost(r, f, s, victim);
-	if (facts_known(&s->sums.facts, "MemAvailable"))
-		finding_line(r, f->evidence, "%s of memory are available meanwhile",
-			fmt_bytes(a, facts_last(&s->sums.facts, "MemAvailable")));
-	f->why = "Pages that are given back by hand are gone, also while memory is free: whoever "
-		 "needs them waits for the disk again.";
-	hand_try(r, f, p);
-}
-
-/* A habit, or much at once: one file that was given back too early is neither. */
-static bool is_by_hand(const struct state *s, const struct pair *p, const struct lost *l)
-{
-	const struct reader *victim = groups_find(&s->sums.by, &p->victim);
-
-	return victim && p->call && (double)l->pages >= PAIR_PART * (double)victim->refaults &&
-	       pages_second(s, l->pages) >=
-		       (l->times >= HAND_TIMES ? REFAULTS_RISK : REFAULTS_WARNING);
-}
-
-/* Those with most pages, and of whom: it is not the cache that is too small for these. */
-static u32 tell_by_hand(struct report *r, const struct state *s, u32 victims[BY_HAND])
-{
-	size_t told[BY_HAND] = {};
-	u32 n_told = 0;
-
-	while (n_told < BY_HAND) {
-		size_t best = s->pairs.n;
-		u64 most_n = 0;
-
-		for (size_t i = 0; i < s->pairs.n; i++) {
-			const struct lost *l = groups_value(&s->pairs, i);
-			bool again = false;
-
-			for (u32 k = 0; k < n_told; k++)
-				again |= told[k] == i;
-			if (l->pages <= most_n || again ||
-				!is_by_hand(s, groups_key(&s->pairs, i), l))
-				continue;
-			best = i;
-			most_n = l->pages;
-		}
-		if (best == s->pairs.n)
-			break;
-		tell_hand(r, s, groups_key(&s->pairs, best), most_n);
-		victims[n_told] = ((const struct pair *)groups_key(&s->pairs, best))->victim;
-		told[n_told++] = best;
-	}
-	return n_told;
-}
-
-static void tell_place(
-	struct report *r, struct finding *f, const struct state *s, const struct cgroup_usage *cg)
+static void tell_place(struct report *r, struct finding *f, const struct page_cache *s,
+	const struct cgroup_usage *cg)
 {
 	char a[UNIT_BUF], b[UNIT_BUF];
 
@@ -501,7 +349,8 @@ static void tell_place(
 			fmt_bytes(b, facts_last(&s->sums.facts, "MemFree")));
 }
 
-static void tell_evictor(struct report *r, const struct state *s, const struct couple *c, int level)
+static void tell_evictor(
+	struct report *r, const struct page_cache *s, const struct couple *c, int level)
 {
 	struct finding *f = report_finding(r, level, "page-cache");
 	char a[UNIT_BUF];
@@ -517,16 +366,16 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 		"%s %s %s a second past the others and pushes the working set of %s out of the "
 		"page cache: %.0f pages a second are read back (refaults)",
 		report_process(r, c->evictor_tgid), verb(&c->evictor),
-		fmt_bytes(a, (u64)(pages_second(s, c->evictor.read) *
+		fmt_bytes(a, (u64)(page_cache_second(s, c->evictor.read) *
 				     (double)r->stream->host.page_bytes)),
-		report_process(r, c->victim_tgid), pages_second(s, c->victim.refaults));
+		report_process(r, c->victim_tgid), page_cache_second(s, c->victim.refaults));
 	f->confidence =
 		"high: the kernel counts the refaults; who reads is sampled, one page in 64";
 	finding_line(r, f->evidence, "the kernel counts %.0f refaults of files a second",
 		kernel_refaults(s, r));
-	tell_reads(r, f, s, c->victim_tgid, &c->victim);
-	tell_reads(r, f, s, c->evictor_tgid, &c->evictor);
-	tell_cost(r, f, s, &c->victim);
+	page_cache_tell_reads(r, f, s, report_process(r, c->victim_tgid), &c->victim);
+	page_cache_tell_reads(r, f, s, report_process(r, c->evictor_tgid), &c->evictor);
+	page_cache_tell_cost(r, f, s, &c->victim);
 	tell_place(r, f, s, c->group);
 	f->why = "What is read or written goes to the page cache and replaces older pages, even if "
 		 "it is never read again. Pages that another process needs all the time must then "
@@ -541,8 +390,8 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 	finding_line(r, f->verify, "`memwhy check --for 30s`");
 }
 
-static void tell_too_small(
-	struct report *r, const struct state *s, const struct reader *victim, u32 tgid, int level)
+static void tell_too_small(struct report *r, const struct page_cache *s,
+	const struct reader *victim, u32 tgid, int level)
 {
 	const struct cgroup_usage *cg = group_of(s, r, victim);
 	struct finding *f;
@@ -557,13 +406,13 @@ static void tell_too_small(
 	f->title = report_text(r,
 		"The page cache is too small for what %s reads: %.0f pages a second are read back "
 		"after they were pushed out (refaults)",
-		report_process(r, tgid), pages_second(s, victim->refaults));
+		report_process(r, tgid), page_cache_second(s, victim->refaults));
 	f->confidence =
 		"high: the kernel counts the refaults; who reads is sampled, one page in 64";
 	finding_line(r, f->evidence, "the kernel counts %.0f refaults of files a second",
 		kernel_refaults(s, r));
-	tell_reads(r, f, s, tgid, victim);
-	tell_cost(r, f, s, victim);
+	page_cache_tell_reads(r, f, s, report_process(r, tgid), victim);
+	page_cache_tell_cost(r, f, s, victim);
 	tell_place(r, f, s, NULL);
 	f->why = "It reads the same files again and again, and they do not fit beside what else is "
 		 "in memory. A cold start would be read once; this is read again.";
@@ -575,7 +424,7 @@ static void tell_too_small(
 	finding_line(r, f->verify, "`memwhy check --for 30s`");
 }
 
-static void tell_stream(struct report *r, const struct state *s, double stolen)
+static void tell_stream(struct report *r, const struct page_cache *s, double stolen)
 {
 	const struct reader *p;
 	struct finding *f;
@@ -583,7 +432,7 @@ static void tell_stream(struct report *r, const struct state *s, double stolen)
 	u32 tgid = 0;
 
 	p = most(&s->sums.by, false, 0, &tgid);
-	if (!p || pages_second(s, p->read - p->refaults) < EVICTOR_PART * stolen)
+	if (!p || page_cache_second(s, p->read - p->refaults) < EVICTOR_PART * stolen)
 		return;
 	f = report_finding(r, stolen >= STOLEN_RISK ? LEVEL_RISK : LEVEL_NOTE, "kswapd-busy");
 	if (!f)
@@ -594,13 +443,14 @@ static void tell_stream(struct report *r, const struct state *s, double stolen)
 		"%s keeps kswapd busy: it %s %s a second into the page cache and hardly any of it "
 		"is read again",
 		report_process(r, tgid), verb(p),
-		fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)r->stream->host.page_bytes)));
+		fmt_bytes(a,
+			(u64)(page_cache_second(s, p->read) * (double)r->stream->host.page_bytes)));
 	f->confidence = "high: the kernel's own counters; who reads is sampled, one page in 64";
 	finding_line(r, f->evidence, "kswapd frees %.0f pages a second, of %.0f that it looks at",
 		stolen, (double)facts_delta(&s->sums.facts, "pgscan_kswapd") / report_seconds(r));
 	finding_line(r, f->evidence, "%.0f refaults of files a second: hardly any was needed again",
 		kernel_refaults(s, r));
-	tell_reads(r, f, s, tgid, p);
+	page_cache_tell_reads(r, f, s, report_process(r, tgid), p);
 	f->why = "Each page that comes into the cache needs a free one, and the kernel's thread "
 		 "frees them in the background all the time. That costs CPU, and free memory stays "
 		 "low for all.";
@@ -619,7 +469,7 @@ static int level_of(double refaults)
 
 /* By process, and where no process is the one, by program. Returns how many were told, or -ENOMEM.
  */
-static int tell_couples(const struct state *s, struct report *r)
+static int tell_couples(const struct page_cache *s, struct report *r)
 {
 	struct couple told[COUPLES];
 	u32 n = 0;
@@ -634,7 +484,7 @@ static int tell_couples(const struct state *s, struct report *r)
 		sides_free(&d);
 	}
 	for (u32 i = 0; i < n && !rc; i++) {
-		int level = level_of(pages_second(s, told[i].victim.refaults));
+		int level = level_of(page_cache_second(s, told[i].victim.refaults));
 
 		tell_evictor(r, s, &told[i], MAX(level, (int)LEVEL_RISK));
 	}
@@ -643,36 +493,33 @@ static int tell_couples(const struct state *s, struct report *r)
 
 static int report(void *v, struct report *r)
 {
-	const struct state *s = v;
+	const struct page_cache *s = v;
 	double refaults = kernel_refaults(s, r);
 	double stolen = (double)facts_delta(&s->sums.facts, "pgsteal_kswapd") / report_seconds(r);
-	const struct reader *victim;
 	u32 tgid = 0;
-	u32 of[BY_HAND], by_hand = tell_by_hand(r, s, of);
-	int level = level_of(refaults), told;
+	const struct reader *victim = most(&s->sums.by, true, 0, &tgid);
+	int level = level_of(refaults), told, by_hand = page_cache_tell_by_hand(r, s, tgid);
 
+	if (by_hand < 0)
+		return by_hand;
 	if (level < 0) {
 		if (stolen >= STOLEN_RISK / 4 && s->read)
 			tell_stream(r, s, stolen);
 		return 0;
 	}
-	if (pages_second(s, s->refaults) < SEEN_PART * refaults)
+	if (page_cache_second(s, s->refaults) < SEEN_PART * refaults)
 		return 0;
 	told = tell_couples(s, r);
 	if (told)
 		return MIN(told, 0);
-	victim = most(&s->sums.by, true, 0, &tgid);
-	while (by_hand)
-		if (of[--by_hand] == tgid)
-			return 0;
-	if (victim && (double)victim->refaults >= VICTIM_PART * (double)s->refaults)
+	if (victim && !by_hand && (double)victim->refaults >= VICTIM_PART * (double)s->refaults)
 		tell_too_small(r, s, victim, tgid, level);
 	return 0;
 }
 
 static void reset(void *v)
 {
-	struct state *s = v;
+	struct page_cache *s = v;
 
 	rule_sums_reset(&s->sums);
 	groups_clear(&s->pairs);
@@ -682,14 +529,14 @@ static void reset(void *v)
 
 static void destroy(void *v)
 {
-	struct state *s = v;
+	struct page_cache *s = v;
 
 	rule_sums_destroy(&s->sums);
 	groups_free(&s->pairs);
 }
 
 const struct view rule_page_cache = {
-	.size = sizeof(struct state),
+	.size = sizeof(struct page_cache),
 	.init = init,
 	.feed = feed,
 	.report = report,

@@ -260,6 +260,10 @@ void runtime_tell_growth(
 		finding_line(r, f->try_,
 			"A Go heap doubles before it is collected (GOGC), up to GOMEMLIMIT. What "
 			"is in it: /debug/pprof/heap of net/http/pprof.");
+		finding_line(r, f->try_,
+			"See what it maps by itself, past that heap (syscall.Mmap, cgo): `memwhy "
+			"maps --stacks=user --for 60s -p %u`",
+			tgid);
 		return;
 	case RUNTIME_UNKNOWN:
 		finding_line(r, f->try_,

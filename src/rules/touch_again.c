@@ -245,7 +245,7 @@ static void tell(
 	f->cost_ns = p->touched.ns;
 	f->tgid = tgid;
 	f->folds = 1; /* below its waits for the lock that mapping and unmapping take */
-	f->losses = LOSS_SPACE;
+	f->losses = LOSS_SPACE | LOSS_FLUSH;
 	f->title = report_text(r,
 		"%s gives memory back%s%s and touches it again, %.0f pages a second: %s in page "
 		"faults",

@@ -445,6 +445,41 @@ static void test_lock_within(void **unused)
 	view_close(&f);
 }
 
+/* Of what the same calls cost in faults, for the lock and by interrupts, the most comes first. */
+static void test_lock_and_churn(void **unused)
+{
+	static const struct {
+		u64 lock_s, faults_s, flush_s;
+		const char *first;
+	} cases[] = {{6, 2, 1, "mmap-lock"}, {2, 3, 1, "mmap-lock"}, {1, 3, 1, "touch-again"},
+		{2, 3, 8, "tlb-shootdowns"}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fixture f;
+		struct finding *x;
+
+		begin(&f, &rule_mmap_lock);
+		lock_wait(&f, 8, 8, 9, cases[i].lock_s * NSEC_PER_SEC);
+		assert_int_equal(conclude(&f), 1);
+		x = report_finding(&f.report, LEVEL_RISK, "touch-again");
+		*x = (struct finding){.rule = "touch-again", .title = "churns", .tgid = 8,
+			.folds = 1, .losses = LOSS_SPACE | LOSS_FLUSH,
+			.cost_ns = cases[i].faults_s * NSEC_PER_SEC};
+		x = report_finding(&f.report, LEVEL_NOTE, "tlb-shootdowns");
+		*x = (struct finding){.rule = "tlb-shootdowns", .title = "interrupts", .tgid = 8,
+			.folds = 2, .losses = LOSS_FLUSH,
+			.cost_ns = cases[i].flush_s * NSEC_PER_SEC};
+		report_explain(&f.report);
+		assert_int_equal(f.report.findings.n, 1);
+		assert_string_equal(f.report.findings.v[0].rule, cases[i].first);
+		assert_int_equal(says(f.report.findings.v[0].evidence, "hence: interrupts"), i < 3);
+		assert_int_equal(says(f.report.findings.v[0].evidence, "hence: Threads of reader"),
+			i >= 2);
+		view_close(&f);
+	}
+}
+
 /* What holds the lock in a fork is no allocator's matter. */
 static void test_lock_of_forks(void **unused)
 {
@@ -695,6 +730,30 @@ static void test_by_hand_and_others(void **unused)
 	assert_int_equal(f.report.findings.v[0].tgid, 7);
 	for (u32 i = 1; i < 4; i++)
 		assert_int_equal(f.report.findings.v[i].tgid, 15 - i);
+	view_close(&f);
+}
+
+/* Both are new processes each time: one finding tells of their programs. */
+static void test_by_hand_programs(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	by_hand(&f, 7, 0, 0);
+	for (u32 tgid = 100; tgid < 104; tgid++) {
+		PUT(&f, struct rec_task, REC_TASK, .tgid = tgid, .cgroup = 42, .comm = "job");
+		PUT(&f, struct rec_task, REC_TASK, .tgid = tgid + 10, .cgroup = 42, .comm = "dd");
+		PUT(&f, struct cache_agg, REC_CACHE_AGG, .tgid = tgid, .evictor = tgid + 10,
+			.call = CACHE_CALL_FADVISE, .flags = CACHE_REFAULT, .cgroup = 42,
+			.count = 50 + tgid - 100);
+	}
+	x = only(&f);
+	assert_int_equal(x->tgid, 113);
+	assert_non_null(strstr(x->title,
+		"dd (4 processes, the last of them pid 113) pushes pages of files out of memory "
+		"that job (4 processes, the last of them pid 103) reads again, 1318 a second"));
+	assert_true(says(x->try_, "--for 10s -c dd"));
 	view_close(&f);
 }
 
@@ -1275,6 +1334,7 @@ int main(void)
 		cmocka_unit_test(test_touched_again_small),
 		cmocka_unit_test(test_touched_once),
 		cmocka_unit_test(test_lock_within),
+		cmocka_unit_test(test_lock_and_churn),
 		cmocka_unit_test(test_lock_of_forks),
 		cmocka_unit_test(test_lock_outside),
 		cmocka_unit_test(test_dirty),
@@ -1282,6 +1342,7 @@ int main(void)
 		cmocka_unit_test(test_evictor_program),
 		cmocka_unit_test(test_by_hand),
 		cmocka_unit_test(test_by_hand_and_others),
+		cmocka_unit_test(test_by_hand_programs),
 		cmocka_unit_test(test_cache_too_small),
 		cmocka_unit_test(test_cache_quiet),
 		cmocka_unit_test(test_kswapd_busy),
