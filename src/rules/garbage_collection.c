@@ -15,7 +15,8 @@
 #define CPUS_WARNING 0.5
 #define LEAST_NS (4 * NSEC_PER_SEC)
 #define YOUNG_NS (20 * NSEC_PER_SEC)
-#define FULL 0.7 /* of what its heap may have: the rest is kept for the next objects */
+#define FULL 0.7    /* of what its heap may have: the rest is kept for the next objects */
+#define SWAPPED 0.1 /* of its memory: a collector that walks it waits for swap */
 
 struct point {
 	u64 time_ns, collector_ns, cpu_ns;
@@ -23,7 +24,8 @@ struct point {
 
 struct heap {
 	struct point first, last;
-	u64 start_ns, anon_bytes, limit_bytes;
+	u64 start_ns, anon_bytes, limit_bytes, swap_bytes;
+	u64 cgroup;
 };
 
 static int init(void *v, const struct view_options *o, struct err *err)
@@ -53,33 +55,103 @@ static int feed(void *v, const struct rec *r)
 		*h = (struct heap){.first = now, .last = now, .start_ns = m->start_ns};
 	h->anon_bytes = m->anon_bytes;
 	h->limit_bytes = m->heap_limit_bytes;
+	h->cgroup = m->cgroup;
+	if (m->h.flags & PROCESS_EXACT)
+		h->swap_bytes = m->swap_bytes;
 	if (m->collector_ns != h->last.collector_ns) /* else it was not read again */
 		h->last = now;
 	return 0;
 }
 
-static void heap_try(struct report *r, struct finding *x, u32 tgid, const struct heap *h)
+/* It lies partly in swap: it is not the heap that is too small, but the memory for it. */
+static bool is_swapped(const struct heap *h)
 {
+	return (double)h->swap_bytes >= SWAPPED * (double)(h->anon_bytes + h->swap_bytes);
+}
+
+/* 0: its group has no limit, or that is not known. */
+static u64 group_limit(const struct facts *facts, const struct heap *h)
+{
+	const struct cgroup_usage *cg = facts_cgroup(facts, h->cgroup);
+
+	return cg && cg->limit_bytes != CGROUP_USAGE_NONE ? cg->limit_bytes : 0;
+}
+
+static void swapped_tell(
+	struct report *r, struct finding *x, const struct facts *facts, const struct heap *h)
+{
+	u64 limit = group_limit(facts, h);
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	x->symptom = true;
+	x->losses = LOSS_SWAP;
+	x->cgroup = limit ? h->cgroup : 0;
+	x->why = "A collector looks at all of the heap again and again. What is in swap comes back "
+		 "page by page for that, and pushes other pages of the heap out: only a heap that "
+		 "fits into memory can be collected.";
 	finding_line(r, x->try_,
-		"See what is in use, and whether it grows (Java): `jcmd %u GC.heap_info`, `jcmd %u "
-		"GC.class_histogram -all | head -30`",
-		tgid, tgid);
-	if (h->limit_bytes)
-		finding_line(r, x->try_,
-			"If it needs that much, start it with a larger heap, where memory and its "
-			"group's limit have room: -Xmx%llum",
-			h->limit_bytes * 2 >> 20);
-	else
+		"A larger heap makes it worse. Give its group, or the machine, more memory; or "
+		"start it with a heap that fits%s%s",
+		limit ? report_text(r, " below the limit of its group (%s): -Xmx%llum",
+				fmt_bytes(a, limit), limit / 4 * 3 >> 20)
+		      : " (-Xmx)",
+		h->limit_bytes ? report_text(r, ", in place of %s", fmt_bytes(b, h->limit_bytes))
+			       : "");
+}
+
+static void larger_try(
+	struct report *r, struct finding *x, const struct facts *facts, const struct heap *h)
+{
+	u64 limit = group_limit(facts, h);
+	char a[UNIT_BUF];
+
+	if (!h->limit_bytes)
 		finding_line(r, x->try_,
 			"If it needs that much, start it with a larger heap, where memory and its "
 			"group's limit have room: -Xmx (without it Java takes a quarter of memory, "
 			"or of the group's limit), DOTNET_GCHeapHardLimit.");
+	else if (limit && h->limit_bytes * 2 > limit)
+		finding_line(r, x->try_,
+			"If it needs that much, start it with a larger heap, -Xmx%llum, but not "
+			"before the limit of its group (%s) has room for that.",
+			h->limit_bytes * 2 >> 20, fmt_bytes(a, limit));
+	else
+		finding_line(r, x->try_,
+			"If it needs that much, start it with a larger heap, where memory and its "
+			"group's limit have room: -Xmx%llum",
+			h->limit_bytes * 2 >> 20);
+}
+
+static void heap_try(struct report *r, struct finding *x, const struct facts *facts, u32 tgid,
+	const struct heap *h)
+{
+	if (is_swapped(h))
+		swapped_tell(r, x, facts, h);
+	finding_line(r, x->try_,
+		"See what is in use, and whether it grows (Java): `jcmd %u GC.heap_info`, `jcmd %u "
+		"GC.class_histogram -all | head -30`",
+		tgid, tgid);
+	if (!is_swapped(h))
+		larger_try(r, x, facts, h);
 	finding_line(r, x->try_, "Or have it keep less: a bound for its caches and queues.");
 	finding_line(r, x->undo, "Start it as before.");
 	finding_line(r, x->verify, "`memwhy check --for 30s -p %u`", tgid);
 }
 
-static void tell(struct report *r, u32 tgid, const struct heap *h, int level)
+static const char *reason_text(struct report *r, const struct heap *h)
+{
+	char a[UNIT_BUF];
+
+	if (is_swapped(h))
+		return report_text(r,
+			"%s of its memory are in swap, which each collection reads back",
+			fmt_bytes(a, h->swap_bytes));
+	return report_text(r, "its heap%s is too small for what it keeps and allocates",
+		h->limit_bytes ? report_text(r, " of %s", fmt_bytes(a, h->limit_bytes)) : "");
+}
+
+static void tell(
+	struct report *r, const struct facts *facts, u32 tgid, const struct heap *h, int level)
 {
 	struct finding *x = report_finding(r, level, "garbage-collection");
 	u64 spent = h->last.collector_ns - h->first.collector_ns;
@@ -90,12 +162,10 @@ static void tell(struct report *r, u32 tgid, const struct heap *h, int level)
 		return;
 	x->tgid = tgid;
 	x->cost_ns = spent;
-	x->title = report_text(r,
-		"%s spends %.0f %% of its CPU time on collecting garbage: its heap%s is too small "
-		"for what it keeps and allocates",
+	x->title = report_text(r, "%s spends %.0f %% of its CPU time on collecting garbage: %s",
 		report_process(r, tgid),
 		100.0 * (double)spent / (double)MAX(h->last.cpu_ns - h->first.cpu_ns, spent),
-		h->limit_bytes ? report_text(r, " of %s", fmt_bytes(a, h->limit_bytes)) : "");
+		reason_text(r, h));
 	x->confidence = "high: the CPU time of the collector's threads, by their names; how much "
 			"of its heap is in use was not seen";
 	finding_line(r, x->evidence, "its collector's threads ran for %s in %.1f s: %.1f CPUs",
@@ -113,7 +183,7 @@ static void tell(struct report *r, u32 tgid, const struct heap *h, int level)
 	x->why = "A collector has to look at all that is in use to find what is not. The less of "
 		 "the heap that leaves free, the sooner it has to look again, until the program "
 		 "hardly runs; an OutOfMemoryError may be next.";
-	heap_try(r, x, tgid, h);
+	heap_try(r, x, facts, tgid, h);
 }
 
 /* -1: it is as it should be. */
@@ -141,7 +211,7 @@ static int report(void *v, struct report *r)
 		int level = heap_level(h);
 
 		if (level >= 0)
-			tell(r, *(const u32 *)groups_key(&s->by, i), h, level);
+			tell(r, &s->facts, *(const u32 *)groups_key(&s->by, i), h, level);
 	}
 	return 0;
 }

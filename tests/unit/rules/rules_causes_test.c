@@ -284,6 +284,36 @@ static void test_collector(void **unused)
 	}
 }
 
+/* A heap in swap is not too small: a larger one would not fit either. */
+static void test_collector_swaps(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	collects(&f, 1, 900 * NSEC_PER_MSEC, NSEC_PER_SEC);
+	PUT(&f, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 1,
+		.limit_bytes = 200 * MIB, .usage_bytes = 199 * MIB);
+	PUT(&f, struct process_memory, REC_PROCESS_MEMORY, .h.flags = PROCESS_EXACT, .tgid = 7,
+		.start_ns = 1, .cgroup = 42, .anon_bytes = 180 * MIB, .swap_bytes = 70 * MIB,
+		.heap_limit_bytes = 256 * MIB, .collector_ns = 8200 * NSEC_PER_MSEC);
+	x = only(&f);
+	assert_non_null(strstr(x->title, "70.0 MiB of its memory are in swap"));
+	assert_true(x->symptom && x->losses == LOSS_SWAP && x->cgroup == 42);
+	assert_true(says(x->try_, "limit of its group (200 MiB): -Xmx150m, in place of 256 MiB"));
+	assert_false(says(x->try_, "-Xmx512m"));
+	view_close(&f);
+
+	collects(&f, 1, 900 * NSEC_PER_MSEC, NSEC_PER_SEC);
+	PUT(&f, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 1,
+		.limit_bytes = 400 * MIB, .usage_bytes = 300 * MIB);
+	PUT(&f, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7, .start_ns = 1, .cgroup = 42,
+		.anon_bytes = 250 * MIB, .heap_limit_bytes = 256 * MIB,
+		.collector_ns = 8200 * NSEC_PER_MSEC);
+	assert_true(says(only(&f)->try_, "-Xmx512m, but not before the limit of its group"));
+	view_close(&f);
+}
+
 /* Shells that start commands copy a few pages each; first touches are no copies. */
 static void test_copies_of_shells(void **unused)
 {
@@ -1325,6 +1355,7 @@ int main(void)
 		cmocka_unit_test(test_copies_of_shells),
 		cmocka_unit_test(test_fork_cost),
 		cmocka_unit_test(test_collector),
+		cmocka_unit_test(test_collector_swaps),
 		cmocka_unit_test(test_copies_of_a_saver),
 		cmocka_unit_test(test_copies_taken_back),
 		cmocka_unit_test(test_growth_beneath),
