@@ -204,15 +204,18 @@ static void tell_numbers(
 			finding_level_name(d->level));
 }
 
-static void tell_path(struct report *r, struct finding *f, const struct grown *g)
+/* Returns the stack that it told; 0: none. */
+static u32 tell_path(struct report *r, struct finding *f, const struct grown *g)
 {
-	if (finding_walked(r, f, &g->walked, "code path that touches most new pages") ||
-		!g->stack || (double)g->stack_faults < PATH_LEAST * (double)g->faults)
-		return;
+	if (finding_walked(r, f, &g->walked, "code path that touches most new pages"))
+		return g->walked.stack;
+	if (!g->stack || (double)g->stack_faults < PATH_LEAST * (double)g->faults)
+		return 0;
 	finding_line(r, f->evidence,
 		"code path that touches most new pages (%.0f %% of the sampled faults):",
 		100.0 * MIN((double)g->stack_faults / (double)g->faults, 1.0));
 	finding_stack(r, f, g->stack, 6);
+	return g->stack;
 }
 
 /* Most of what it grew by is the stack of its first thread. */
@@ -240,15 +243,18 @@ static void tell_stack(struct report *r, struct finding *f, u32 tgid, const stru
 	finding_line(r, f->verify, "`grep VmStk: /proc/%u/status`", tgid);
 }
 
-static void tell_heap(struct report *r, struct finding *f, u32 tgid, const struct grown *g)
+static void tell_heap(
+	struct report *r, struct finding *f, u32 tgid, const struct grown *g, u32 path)
 {
 	struct runtime_heap heap = {.tgid = tgid,
 		.limit_bytes = g->heap_limit_bytes,
-		.least_bytes = (u64)g->anon.trend.first};
+		.least_bytes = (u64)g->anon.trend.first,
+		.stack = path};
 
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
 	if (!g->headless) /* its files are reached through its first thread, by gdb and jcmd too */
-		runtime_tell_growth(r, f, runtime_of(r, tgid, &g->stack, 1), &heap);
+		runtime_tell_growth(
+			r, f, runtime_of(r, tgid, (const u32[]){g->stack, path}, 2), &heap);
 	finding_line(r, f->try_,
 		"See which code touches new pages: `memwhy faults --stacks=user --for 30s -p %u`",
 		tgid);
@@ -262,6 +268,7 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 	struct finding *f = report_finding(r, d->level, "growth");
 	const char *who;
 	char c[UNIT_BUF];
+	u32 path;
 
 	if (!f)
 		return;
@@ -279,7 +286,7 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 	if (d->drifts)
 		f->confidence = report_text(
 			r, "low: it may be chance in %.0f s; ten minutes would tell", d->seconds);
-	tell_path(r, f, g);
+	path = tell_path(r, f, g);
 	if (g->headless)
 		finding_line(r, f->evidence,
 			"other threads of it run on: ps shows it as a zombie (<defunct>) without "
@@ -288,7 +295,7 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 	if (is_stack(g, d))
 		tell_stack(r, f, tgid, g);
 	else
-		tell_heap(r, f, tgid, g);
+		tell_heap(r, f, tgid, g, path);
 }
 
 static bool is_of_kin(const struct grown *g, u32 tgid, const struct kin_key *k)

@@ -195,6 +195,33 @@ static bool is_beside(const struct runtime_heap *h)
 	return h->limit_bytes && h->least_bytes > h->limit_bytes + BESIDE_BYTES;
 }
 
+static void v8_buffers_tell(struct report *r, struct finding *f)
+{
+	finding_line(r, f->try_,
+		"Not in the heap of V8 are Buffers, typed arrays and what native addons take: look "
+		"at external and arrayBuffers of process.memoryUsage(), and for streams whose data "
+		"nobody takes (write() that returned false).");
+}
+
+static void java_native_tell(struct report *r, struct finding *f, u32 tgid)
+{
+	finding_line(r, f->try_,
+		"Not in a Java heap are direct buffers (ByteBuffer.allocateDirect), threads, "
+		"classes and what native libraries take. How many direct buffers there are: "
+		"`jcmd %u GC.class_histogram -all | grep java.nio.Direct`",
+		tgid);
+	finding_line(r, f->try_,
+		"By kind, if it is started with -XX:NativeMemoryTracking=summary: `jcmd %u "
+		"VM.native_memory summary`",
+		tgid);
+	finding_line(r, f->try_,
+		"Bound direct buffers where it is started: -XX:MaxDirectMemorySize=256m (what "
+		"does not fit then fails with OutOfMemoryError). A larger -Xmx does not help.");
+	finding_line(r, f->try_,
+		"What native code allocates and does not free: `memwhy leak -p %u --for 60s`",
+		tgid);
+}
+
 static void beside_tell(
 	struct report *r, struct finding *f, enum runtime runtime, const struct runtime_heap *h)
 {
@@ -204,28 +231,94 @@ static void beside_tell(
 		"its command line allows its heap %s, and it had %s already: what grows is most "
 		"likely outside that heap",
 		fmt_bytes(a, h->limit_bytes), fmt_bytes(b, h->least_bytes));
-	if (runtime == RUNTIME_V8) {
-		finding_line(r, f->try_,
-			"Not in the heap of V8 are Buffers, typed arrays and what native addons "
-			"take: look at external and arrayBuffers of process.memoryUsage(), and "
-			"for streams whose data nobody takes (write() that returned false).");
-		return;
-	}
+	if (runtime == RUNTIME_V8)
+		v8_buffers_tell(r, f);
+	else
+		java_native_tell(r, f, h->tgid);
+}
+
+/* What a runtime has beside its heap, as the functions tell that take memory for it. */
+enum part {
+	PART_UNKNOWN,
+	PART_GO_STACKS,
+	PART_JAVA_CLASSES,
+	PART_JAVA_DIRECT,
+	PART_V8_BUFFERS,
+};
+
+static void part_look(void *arg, const struct stack_line *l)
+{
+	static const struct {
+		enum part part;
+		const char *function; /* a part of its name */
+	} marks_of[] = {
+		{PART_GO_STACKS, "runtime.stackalloc"},
+		{PART_GO_STACKS, "runtime.stackpoolalloc"},
+		{PART_GO_STACKS, "runtime.stackcacherefill"},
+		{PART_GO_STACKS, "runtime.malg"},
+		{PART_GO_STACKS, "runtime.newstack"},
+		{PART_JAVA_CLASSES, "Metaspace::"},
+		{PART_JAVA_CLASSES, "ClassFileParser::"},
+		{PART_JAVA_CLASSES, "SystemDictionary::"},
+		{PART_JAVA_CLASSES, "ClassLoaderData::"},
+		{PART_JAVA_DIRECT, "Unsafe_AllocateMemory"},
+		{PART_JAVA_DIRECT, "Unsafe_SetMemory"},
+		{PART_V8_BUFFERS, "TypedArray"},
+		{PART_V8_BUFFERS, "ArrayBuffer"},
+		{PART_V8_BUFFERS, "node::Buffer"},
+	};
+	enum part *found = arg;
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks_of) && !l->kernel && l->function && !*found; i++)
+		if (strstr(l->function, marks_of[i].function))
+			*found = marks_of[i].part;
+}
+
+static void go_stacks_tell(struct report *r, struct finding *f, u32 tgid)
+{
+	f->why =
+		"What it takes is stacks of goroutines: ever more of them that do not end, as they "
+		"wait for a channel or a lock for ever, or some that call ever deeper.";
 	finding_line(r, f->try_,
-		"Not in a Java heap are direct buffers (ByteBuffer.allocateDirect), threads, "
-		"classes and what native libraries take. How many direct buffers there are: "
-		"`jcmd %u GC.class_histogram -all | grep java.nio.Direct`",
-		h->tgid);
+		"A heap profile does not have them. How many there are, and where they wait: "
+		"/debug/pprof/goroutine?debug=1 of net/http/pprof; or, which ends the program, "
+		"`kill -QUIT %u` and its standard error.",
+		tgid);
+}
+
+static void classes_tell(struct report *r, struct finding *f, u32 tgid)
+{
+	f->why = "What it takes is outside of the Java heap, for classes (metaspace): they are "
+		 "loaded or generated all the time, and stay as long as something refers to their "
+		 "class loader.";
 	finding_line(r, f->try_,
-		"By kind, if it is started with -XX:NativeMemoryTracking=summary: `jcmd %u "
-		"VM.native_memory summary`",
-		h->tgid);
+		"Which class loaders there are, by type: `jcmd %u VM.classloader_stats | awk "
+		"'{print $NF}' | sort | uniq -c | sort -rn | head`",
+		tgid);
 	finding_line(r, f->try_,
-		"Bound direct buffers where it is started: -XX:MaxDirectMemorySize=256m (what "
-		"does not fit then fails with OutOfMemoryError). A larger -Xmx does not help.");
-	finding_line(r, f->try_,
-		"What native code allocates and does not free: `memwhy leak -p %u --for 60s`",
-		h->tgid);
+		"Bound them where it is started: -XX:MaxMetaspaceSize=256m (what does not fit then "
+		"fails with OutOfMemoryError). A larger -Xmx does not help.");
+}
+
+/* Where the code path tells what is taken. False: it does not. */
+static bool part_tell(
+	struct report *r, struct finding *f, enum runtime runtime, const struct runtime_heap *heap)
+{
+	enum part part = PART_UNKNOWN;
+
+	if (heap->stack)
+		stack_each(r->stream, heap->stack, part_look, &part);
+	if (part == PART_GO_STACKS && runtime == RUNTIME_GO)
+		go_stacks_tell(r, f, heap->tgid);
+	else if (part == PART_JAVA_CLASSES && runtime == RUNTIME_JAVA)
+		classes_tell(r, f, heap->tgid);
+	else if (part == PART_JAVA_DIRECT && runtime == RUNTIME_JAVA)
+		java_native_tell(r, f, heap->tgid);
+	else if (part == PART_V8_BUFFERS && runtime == RUNTIME_V8)
+		v8_buffers_tell(r, f);
+	else
+		return false;
+	return true;
 }
 
 void runtime_tell_growth(
@@ -233,6 +326,8 @@ void runtime_tell_growth(
 {
 	u32 tgid = heap->tgid;
 
+	if (part_tell(r, f, runtime, heap))
+		return;
 	if ((runtime == RUNTIME_JAVA || runtime == RUNTIME_V8) && is_beside(heap)) {
 		beside_tell(r, f, runtime, heap);
 		return;

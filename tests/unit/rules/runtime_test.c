@@ -168,6 +168,51 @@ static void test_growth(void **unused)
 	}
 }
 
+/* The code path tells what is taken beside the heap: its own tools have that. */
+static void test_parts(void **unused)
+{
+	static const struct {
+		const char *comm, *function, *module, *told;
+	} cases[] = {
+		{"api", "runtime.stackpoolalloc", "/bin/api", "pprof/goroutine"},
+		{"api", "runtime.mallocgc", "/bin/api", "pprof/heap"},
+		{"java", "Metaspace::allocate", "/jdk/libjvm.so", "VM.classloader_stats"},
+		{"java", "Unsafe_SetMemory0", "/jdk/libjvm.so", "java.nio.Direct"},
+		{"java", "G1CollectedHeap::allocate", "/jdk/libjvm.so", "GC.heap_info"},
+		{"node", "v8::internal::Builtin_TypedArrayPrototypeFill", "/bin/node", "external"},
+		{"node", "v8::internal::Heap::Scavenge", "/bin/node", "heapsnapshot-signal"},
+		{"x", "ArrayBuffer_fill", "/bin/x", "tracemalloc"},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rec_task task = {
+			.h = {sizeof(task), REC_TASK, 0, 0}, .tgid = 7, .cgroup = 42};
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_growth, 1);
+		snprintf(task.comm, sizeof(task.comm), "%s", cases[i].comm);
+		put(&b, &task);
+		path_of(&b, cases[i].function, cases[i].module);
+		for (u64 n = 1; n <= 20; n++) {
+			struct process_memory m = {
+				.h = {sizeof(m), REC_PROCESS_MEMORY, 0, n * NSEC_PER_SEC / 2},
+				.tgid = 7,
+				.anon_bytes = 10 * MIB + n * MIB,
+			};
+
+			put(&b, &m);
+		}
+		PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .count = 100, .stack = 5,
+			.flags = FAULT_ACCESS_KNOWN | FAULT_WRITE | FAULT_ALLOCATED);
+		f = only(&b);
+		for (size_t k = 0; k < ARRAY_SIZE(cases); k++)
+			assert_int_equal(says(f->try_, cases[k].told), k == i);
+		end(&b);
+	}
+}
+
 /* A heap that may not be as large as what there is: what grows is beside it. */
 static void test_beside(void **unused)
 {
@@ -212,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_large_blocks),
 		cmocka_unit_test(test_own_calls),
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_beside),
 	};
 
