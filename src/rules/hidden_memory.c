@@ -322,6 +322,9 @@ static void tell_memfd(struct report *r, const struct held *h)
 		"%u memfd, %u other files in memory open; %s in its resident memory",
 		p->kinds[FD_MEMFD], p->kinds[FD_SHARED] + p->kinds[FD_DELETED],
 		fmt_bytes(b, p->shmem_bytes));
+	if (p->unnamed_most)
+		finding_line(r, x->evidence, "the largest, of %s, is %s",
+			fmt_bytes(a, p->unnamed_most_bytes), held_text(r, p->unnamed_most));
 	finding_line(r, x->evidence, "that is %s; all processes together keep %s so",
 		held_share(r, t.bytes), fmt_bytes(a, t.all));
 	held_tell_growth(r, x, &t);

@@ -311,6 +311,7 @@ static void holders_close(void *state)
 		close(s->iterator - 1);
 	str_free(&s->peer);
 	str_free(&s->local);
+	str_free(&s->unnamed);
 	str_free(&s->text);
 	str_free(&s->label);
 }

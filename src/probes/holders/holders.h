@@ -145,7 +145,10 @@ RECORD(held_segment, HELD_SEGMENT_FIELDS);
 	F(R, u64, slots_bytes, BYTES,                                                              \
 		"of its pipes that can hold much: the array of what they hold, above 8 KiB")       \
 	F(R, u64, data_bytes, BYTES,                                                               \
-		"private writable memory, touched or not, where overcommit is strict; else 0")
+		"private writable memory, touched or not, where overcommit is strict; else 0")     \
+	F(R, u64, unnamed_most_bytes, BYTES, "of memfd_bytes, in the largest file")                \
+	F(R, u32, unnamed_most, STRING, "its name, as it was")                                     \
+	F(R, u32, reserved, HIDDEN, "")
 RECORD(held_process, HELD_PROCESS_FIELDS);
 
 /* BPF maps that no process has open: pinned, or kept by attached programs. */

@@ -199,16 +199,24 @@ static void socket_look(struct fds *l, int number, u64 inode)
 }
 
 /* Files without a name: their pages stay as long as the file is open, mapped or not. */
-static void memory_file_look(struct fds *l, const char *name, bool named_tmpfs)
+static void memory_file_look(struct fds *l, const char *name, const char *target, bool named_tmpfs)
 {
 	struct stat st;
+	u64 bytes;
 
 	if (stat_known(l->dir, name, 0, &st) || !S_ISREG(st.st_mode))
 		return;
 	if (named_tmpfs && !holders_mount_of(l->s, st.st_dev))
 		return;
-	if (inode_first(l->s, st.st_dev, st.st_ino))
-		l->r->memfd_bytes += (u64)st.st_blocks * TMPFS_BLOCK;
+	if (!inode_first(l->s, st.st_dev, st.st_ino))
+		return;
+	bytes = (u64)st.st_blocks * TMPFS_BLOCK;
+	l->r->memfd_bytes += bytes;
+	if (bytes <= l->r->unnamed_most_bytes)
+		return;
+	l->r->unnamed_most_bytes = bytes;
+	str_clear(&l->s->unnamed);
+	str_add(&l->s->unnamed, target);
 }
 
 /* Behind "SqMask:" and the like, since 5.13; 0: it is not there. */
@@ -287,7 +295,7 @@ static void fd_look(struct fds *l, const char *name, u64 *opened)
 	else if (kind == FD_SOCKET)
 		socket_look(l, atoi(name), inode);
 	else if (kind == FD_MEMFD || kind == FD_SHARED || kind == FD_DELETED)
-		memory_file_look(l, name, kind == FD_DELETED);
+		memory_file_look(l, name, target, kind == FD_DELETED);
 	else if (kind == FD_BPF_MAP)
 		bpf_map_look(l, name);
 	else if (kind == FD_RING)

@@ -76,7 +76,7 @@ struct holders {
 	struct keyvals io;    /* of the process at hand */
 	struct groups inodes; /* of pipes and memory files that were seen in this look */
 	struct str text, label;
-	struct str peer, local; /* of the process at hand */
+	struct str peer, local, unnamed; /* of the process at hand */
 	u64 next_ns, begin_ns, tick_ns;
 	u64 first_look_ns; /* 0: there was none, or it left processes out */
 	u64 maps_until_ns;

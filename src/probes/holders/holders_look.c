@@ -373,6 +373,7 @@ static int process_look(
 
 	str_clear(&s->peer);
 	str_clear(&s->local);
+	str_clear(&s->unnamed);
 	if (holders_cpu() >= fds_until_ns)
 		holders_cut(s);
 	else
@@ -393,6 +394,7 @@ static int process_look(
 	who_take(c, s, e->pid, &r);
 	r.peer = names_string(c->names, str_get(&s->peer));
 	r.local = names_string(c->names, str_get(&s->local));
+	r.unnamed_most = names_string(c->names, str_get(&s->unnamed));
 	return capture_emit(c, &r.h);
 }
 

@@ -150,8 +150,11 @@ static void test_memfd(void **unused)
 	begin(&b, &rule_hidden_memory, 1);
 	string(&b, 1, "compositor");
 	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
-		.memfd_bytes = 500 * MIB, .shmem_bytes = 10 * MIB, .kinds[FD_MEMFD] = 20);
+		.memfd_bytes = 500 * MIB, .shmem_bytes = 10 * MIB, .kinds[FD_DELETED] = 20,
+		.unnamed_most_bytes = 90 * MIB, .unnamed_most = 2);
+	string(&b, 2, "/run/spool/7 (deleted)");
 	assert_non_null(strstr(only(&b)->title, "compositor (pid 9) keeps 500 MiB"));
+	assert_true(says(b.report.findings.v[0].evidence, "90.0 MiB, is /run/spool/7 (deleted)"));
 	end(&b);
 	begin(&b, &rule_hidden_memory, 1);
 	string(&b, 1, "compositor");

@@ -293,6 +293,8 @@ static void test_processes(void **unused)
 	assert_non_null(p);
 	assert_int_equal(p->memfd_bytes, 128 * 65536);
 	assert_int_equal(p->kinds[FD_MEMFD], 1);
+	assert_int_equal(p->unnamed_most_bytes, 128 * 65536);
+	assert_true(p->unnamed_most);
 	assert_true(p->name);
 	assert_true(p->start_ns);
 	assert_int_equal(p->files, p->kinds[FD_FILE] + p->kinds[FD_PIPE] + p->kinds[FD_SOCKET] +
