@@ -28,7 +28,8 @@ static const char *const in_kernel[] = {
 	/* clang-format on */
 };
 
-/* The C library's allocator, and what C++ puts before it. */
+/* The C library's allocator, and what C++ puts before it; Go's allocator, and how its stacks grow.
+ */
 static const char *const in_programs[] = {
 	/* clang-format off */
 	"malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
@@ -36,6 +37,10 @@ static const char *const in_programs[] = {
 	"__libc_realloc", "__libc_memalign", "_int_malloc", "_int_realloc", "_int_memalign",
 	"sysmalloc*", "operator new*", "__gnu_cxx::new_allocator<*", "std::__new_allocator<*",
 	"std::allocator_traits<*",
+	"runtime.mallocgc*", "runtime.newobject", "runtime.makeslice*", "runtime.growslice",
+	"runtime.memclr*", "runtime.(*mcache)*", "runtime.(*mcentral)*", "runtime.(*mheap)*",
+	"runtime.systemstack*", "runtime.stackpoolalloc", "runtime.stackcacherefill",
+	"runtime.stackalloc", "runtime.copystack", "runtime.newstack", "runtime.morestack*",
 	/* clang-format on */
 };
 

@@ -349,6 +349,14 @@ static void test_stack_as_evidence(void **state)
 					   "ext4_alloc_inode+0x1c (kernel)\n"
 					   "do_syscall_64+0x1c (kernel)\n");
 	str_clear(&out);
+	feed_function(&f, 85, false, "runtime.stackalloc");
+	feed_function(&f, 86, false, "runtime.morestack.abi0");
+	feed_function(&f, 87, false, "main.query");
+	feed_function(&f, 88, false, "runtime.goexit.abi0");
+	feed_stack(&f, 89, (u32[]){85, 86, 87, 88}, 4);
+	stack_told_lines(&f.stream, 89, lines_take, &out);
+	assert_string_equal(str_get(&out), "main.query+0x1c\nruntime.goexit.abi0+0x1c\n");
+	str_clear(&out);
 	feed_frame(&f, 82, false, NULL, 0x7f0000001000);
 	feed_frame(&f, 83, false, NULL, 0x706d742f646e696c); /* a text: this register is no frame */
 	feed_stack(&f, 84, (u32[]){77, 78, 82, 83, 79}, 5);
