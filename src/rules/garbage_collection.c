@@ -172,7 +172,8 @@ static void tell(
 		fmt_ns(a, spent), seconds, (double)spent / 1e9 / seconds);
 	if (h->limit_bytes)
 		finding_line(r, x->evidence,
-			"it has %s of anonymous memory, and its command line allows its heap %s%s",
+			"it has %s of anonymous memory, and what it was started with allows its "
+			"heap %s%s",
 			fmt_bytes(a, h->anon_bytes), fmt_bytes(b, h->limit_bytes),
 			(double)h->anon_bytes >= FULL * (double)h->limit_bytes
 				? ": all of it is taken"

@@ -38,7 +38,7 @@ struct crash {
 struct crashed {
 	struct held held;
 	struct groups by;    /* struct which -> struct crash */
-	struct groups heaps; /* tgid -> u64: what its command line allows its heap */
+	struct groups heaps; /* tgid -> u64: what it was started with allows its heap */
 	struct held_files full;
 	u64 page_bytes;
 	bool pool_empty;
@@ -141,7 +141,7 @@ static void heap_tell(struct report *r, struct finding *x, const struct crash *c
 
 	x->title = report_text(
 		r, "%s, as its heap met its limit of %s", x->title, fmt_bytes(a, c->limit_bytes));
-	finding_line(r, x->evidence, "its command line allows its heap %s",
+	finding_line(r, x->evidence, "what it was started with allows its heap %s",
 		fmt_bytes(a, c->limit_bytes));
 	x->why = "A runtime whose heap may not grow ends the program, whatever memory is free: the "
 		 "kernel counts no kill.";

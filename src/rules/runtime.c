@@ -169,6 +169,11 @@ void runtime_tell_keep(
 			"Have the Go runtime collect less often, before the program is started: "
 			"`export GOGC=200` (with GOMEMLIMIT as a bound); calls of "
 			"debug.FreeOSMemory() give all back at once: leave them out.");
+		finding_line(r, f->try_,
+			"That changes nothing where GOMEMLIMIT, or debug.SetMemoryLimit(), is "
+			"hardly "
+			"above what it keeps: near that limit it collects all the time and gives "
+			"back at once. Raise that, then.");
 		return;
 	case RUNTIME_JAVA:
 		finding_line(r, f->try_,
@@ -228,7 +233,8 @@ static void beside_tell(
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	finding_line(r, f->evidence,
-		"its command line allows its heap %s, and it had %s already: what grows is most "
+		"what it was started with allows its heap %s, and it had %s already: what grows is "
+		"most "
 		"likely outside that heap",
 		fmt_bytes(a, h->limit_bytes), fmt_bytes(b, h->least_bytes));
 	if (runtime == RUNTIME_V8)

@@ -228,7 +228,7 @@ static void user_add(const struct sample *sm, struct process_entry *e, struct pr
 	r->h.flags |= e->flags & ENTRY_USER ? PROCESS_USER : 0;
 }
 
-/* Only of those looked at closely whose command line may tell: once. */
+/* Only of those looked at closely whose command line or environment may tell: once. */
 static void heap_limit_read(const struct sample *sm, struct process_entry *e, const char *comm)
 {
 	struct str *text = &sm->p->text;
@@ -236,8 +236,11 @@ static void heap_limit_read(const struct sample *sm, struct process_entry *e, co
 	if (e->flags & ENTRY_HEAP || !(e->flags & ENTRY_DEEP))
 		return;
 	e->flags |= ENTRY_HEAP;
-	if (proc_runs_program(comm) && !sys_read(text, "/proc/%u/cmdline", e->pid))
-		e->heap_limit_bytes = proc_heap_limit(comm, str_get(text), text->len);
+	if (!proc_runs_program(comm) || sys_read(text, "/proc/%u/cmdline", e->pid))
+		return;
+	e->heap_limit_bytes = proc_heap_limit(comm, str_get(text), text->len);
+	if (!e->heap_limit_bytes && !sys_read(text, "/proc/%u/environ", e->pid))
+		e->heap_limit_bytes = proc_heap_limit_environ(comm, str_get(text), text->len);
 }
 
 /* Each thread is looked at, which takes 6 us: not at every sample, nor where none has run since. */

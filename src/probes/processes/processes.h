@@ -58,7 +58,7 @@ enum process_flags {
 	F(R, u32, reserved, HIDDEN, "")                                                         \
 	F(R, u64, stack_bytes, BYTES, "the stack of its first thread; only with flag 1")        \
 	F(R, u64, heap_limit_bytes, BYTES,                                                      \
-		"what its command line allows the heap of its runtime; 0: not known")           \
+		"what it was started with allows the heap of its runtime; 0: not known")        \
 	F(R, u64, collector_ns, NS,                                                             \
 		"cpu time since its start of threads that only collect garbage; 0: not known")
 RECORD(process_memory, PROCESS_MEMORY_FIELDS);

@@ -130,13 +130,23 @@ static u64 size_of(const char *text, u64 unit)
 	return text[n - 1] > '9' ? v : __builtin_mul_overflow(v, unit, &v) ? 0 : v;
 }
 
-u64 proc_heap_limit(const char *comm, const char *buf, size_t n)
+/* What one word allows the heap; 0: it says nothing of it. */
+static u64 limit_of(const char *word)
 {
 	static const struct {
 		const char *option;
 		u64 unit;
 	} options[] = {{"-Xmx", 1}, {"-XX:MaxHeapSize=", 1}, {"--max-old-space-size=", 1 << 20},
 		{"--max_old_space_size=", 1 << 20}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (begins_with(word, options[i].option))
+			return size_of(word + strlen(options[i].option), options[i].unit);
+	return 0;
+}
+
+u64 proc_heap_limit(const char *comm, const char *buf, size_t n)
+{
 	const struct interpreter *it = interpreter_of(comm);
 	const char *end, *option;
 	u64 limit = 0;
@@ -146,9 +156,46 @@ u64 proc_heap_limit(const char *comm, const char *buf, size_t n)
 	end = run_find(it, buf, buf + n, &option);
 	/* The last one holds. */
 	for (const char *word = buf; word < end; word += strlen(word) + 1)
-		for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-			if (begins_with(word, options[i].option))
-				limit = size_of(word + strlen(options[i].option), options[i].unit);
+		limit = limit_of(word) ?: limit;
+	return limit;
+}
+
+#define OPTION_MAX 64
+
+/* The words of one variable. */
+static u64 words_limit(const char *text)
+{
+	u64 limit = 0;
+
+	while (*text) {
+		size_t len = strcspn(text, " \t");
+		char word[OPTION_MAX];
+
+		if (len < sizeof(word)) {
+			snprintf(word, sizeof(word), "%.*s", (int)len, text);
+			limit = limit_of(word) ?: limit;
+		}
+		text += len + strspn(text + len, " \t");
+	}
+	return limit;
+}
+
+u64 proc_heap_limit_environ(const char *comm, const char *buf, size_t n)
+{
+	static const struct {
+		const char *comm, *name;
+	} variables[] = {{"java", "JAVA_TOOL_OPTIONS="}, {"java", "JDK_JAVA_OPTIONS="},
+		{"node", "NODE_OPTIONS="}};
+	const struct interpreter *it = interpreter_of(comm);
+	u64 limit = 0;
+
+	if (!it || !n || buf[n - 1])
+		return 0;
+	for (const char *word = buf; word < buf + n; word += strlen(word) + 1)
+		for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+			if (!strcmp(it->name, variables[i].comm) &&
+				begins_with(word, variables[i].name))
+				limit = words_limit(word + strlen(variables[i].name)) ?: limit;
 	return limit;
 }
 

@@ -167,6 +167,8 @@ int proc_label_read(u32 pid, struct str *out);
 /* What the command line of Java or V8 allows its heap: its own options, not the program's.
  * Arguments as in proc_program_name(). 0: it does not say. */
 u64 proc_heap_limit(const char *comm, const char *buf, size_t n);
+/* The same of its environment (JAVA_TOOL_OPTIONS and the like), which a command line overrides. */
+u64 proc_heap_limit_environ(const char *comm, const char *buf, size_t n);
 /* CPU time of its threads that do nothing but collect garbage. 0: it has none that are known, or
  * they did not run. */
 u64 proc_collector_ticks(const char *comm, int pid);

@@ -547,6 +547,24 @@ static void test_heap_limit(void **state)
 	assert_int_equal(proc_heap_limit("java", "", 0), 0);
 }
 
+/* A container has them in its environment: those of its own runtime hold. */
+static void test_heap_limit_environ(void **state)
+{
+	static const char java[] = "PATH=/bin\0JAVA_TOOL_OPTIONS=-Xss1m  -Xmx64m\0LANG=C";
+	static const char newer[] = "JDK_JAVA_OPTIONS=-XX:MaxHeapSize=1g";
+	static const char node[] = "XNODE_OPTIONS=-Xmx1g\0NODE_OPTIONS=--max-old-space-size=512";
+
+	(void)state;
+	assert_int_equal(proc_heap_limit_environ("java", java, sizeof(java)), 64ULL << 20);
+	assert_int_equal(proc_heap_limit_environ("java", newer, sizeof(newer)), 1ULL << 30);
+	assert_int_equal(
+		proc_heap_limit_environ("node-MainThread", node, sizeof(node)), 512ULL << 20);
+	assert_int_equal(proc_heap_limit_environ("node", java, sizeof(java)), 0);
+	assert_int_equal(proc_heap_limit_environ("postgres", java, sizeof(java)), 0);
+	assert_int_equal(proc_heap_limit_environ("java", java, sizeof(java) - 1), 0); /* cut off */
+	assert_int_equal(proc_heap_limit_environ("java", "", 0), 0);
+}
+
 #define BURN_NS 60000000
 
 static void *burn(void *name)
@@ -601,6 +619,7 @@ int main(void)
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_headless),
 		cmocka_unit_test(test_heap_limit),
+		cmocka_unit_test(test_heap_limit_environ),
 		cmocka_unit_test(test_collector),
 		cmocka_unit_test(test_live_self),
 		cmocka_unit_test(test_live_all),
