@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int child_begin(int type, int signal, void (*work)(int socket), pid_t *ret_pid, int *ret_socket)
@@ -49,4 +50,20 @@ void child_shut_in(const char *name, int socket)
 	dup2(open("/dev/null", O_WRONLY), 1);
 	dup2(1, 2);
 	syscall(SYS_close_range, 3, ~0U, 0);
+}
+
+bool child_has_ended(pid_t pid)
+{
+	siginfo_t info = {};
+
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
+}
+
+void child_end(pid_t pid, int socket)
+{
+	/* Others that were forked since have this end of it, too. */
+	shutdown(socket, SHUT_RDWR);
+	close(socket);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }

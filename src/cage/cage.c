@@ -68,6 +68,9 @@ static const int file_calls[] = {
 	SCMP_SYS(statfs),
 };
 
+static const int writer_calls[] = {
+	SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(unlink), SCMP_SYS(fchmod), SCMP_SYS(flock)};
+
 static const int opener_calls[] = {SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(perf_event_open)};
 
 static int calls_allow(scmp_filter_ctx f, const int *calls, size_t n)
@@ -85,6 +88,7 @@ static int guarded_allow(scmp_filter_ctx f, enum cage which)
 {
 	static const int asks[] = {TCGETS, TIOCGWINSZ, TIOCGPGRP},
 			 sets[] = {TCSETS, TCSETSW, TCSETSF, TCFLSH},
+			 makes[] = {O_WRONLY | O_CREAT | O_EXCL, O_RDWR | O_CREAT | O_EXCL},
 			 dups[] = {F_GETFD, F_GETFL, F_DUPFD_CLOEXEC};
 	const unsigned long changes = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
 	int rc = seccomp_rule_add(
@@ -105,9 +109,12 @@ static int guarded_allow(scmp_filter_ctx f, enum cage which)
 	for (size_t i = 0; i < ARRAY_SIZE(dups) && !rc; i++)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 			SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)dups[i]));
-	if (!rc && which == CAGE_FILES)
+	if (!rc && (which == CAGE_FILES || which == CAGE_WRITER))
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
 			SCMP_A2(SCMP_CMP_MASKED_EQ, changes, O_RDONLY));
+	for (size_t i = 0; which == CAGE_WRITER && i < ARRAY_SIZE(makes) && !rc; i++)
+		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+			SCMP_A2(SCMP_CMP_MASKED_EQ, changes | O_EXCL, makes[i]));
 	return rc;
 }
 
@@ -123,7 +130,9 @@ static int filter_load(enum cage which)
 		rc = calls_allow(f, opener_calls, ARRAY_SIZE(opener_calls));
 	if (!rc && which == CAGE_READER)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), 0);
-	if (!rc && which == CAGE_FILES)
+	if (!rc && which == CAGE_WRITER)
+		rc = calls_allow(f, writer_calls, ARRAY_SIZE(writer_calls));
+	if (!rc && (which == CAGE_FILES || which == CAGE_WRITER))
 		rc = calls_allow(f, file_calls, ARRAY_SIZE(file_calls));
 	if (!rc)
 		rc = guarded_allow(f, which);

@@ -14,6 +14,8 @@ enum cage {
 			symbols */
 	CAGE_SCREEN, /* as CAGE_INPUT, and sets how its terminal reads and writes */
 	CAGE_READER, /* as CAGE_INPUT, and takes descriptors over a socket it has */
+	CAGE_WRITER, /* as CAGE_FILES, and makes and removes files, but changes none that was there;
+			asks and is answered over a socket */
 	CAGE_OPENER, /* asks and is answered over a socket, and opens perf events of any process:
 			keeps the rights that takes */
 };

@@ -350,8 +350,8 @@ static int session_begin(struct session *s, struct err *err)
 	}
 	if (!rc)
 		rc = memory_fit(s, err);
-	for (size_t i = 0; i < ARRAY_SIZE(cfg->helpers) && !rc; i++)
-		rc = cfg->helpers[i] ? capture_self_add(&s->c, (u32)cfg->helpers[i]) : 0;
+	if (!rc && cfg->helpers[0])
+		rc = capture_self_add(&s->c, (u32)cfg->helpers[0]);
 	if (!rc)
 		rc = settings_put_right(setting_was_left, s);
 	if (!rc)

@@ -2,19 +2,13 @@
 #include "serve/blackbox.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <malloc.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
-#include "record/pipeline.h"
-#include "render/render.h"
-#include "rules/rules.h"
 
 #define AFTER_NS NSEC_PER_SEC      /* what follows at once belongs to it */
 #define GAP_NS (10 * NSEC_PER_SEC) /* between two; what fires meanwhile is in the next one */
-#define REPORT_WIDTH 100
-#define NAMES_BYTES (1U << 20) /* of a recording, beside what the ring takes */
 
 struct blackbox {
 	struct blackbox_config cfg;
@@ -23,7 +17,10 @@ struct blackbox {
 	struct triggers *triggers;
 	u64 next_ns; /* not before */
 	u64 written, failed, skipped;
-	struct incident_list kept;
+	u64 kept, kept_bytes; /* incidents on disk */
+	const struct writer *writer;
+	bool writing; /* it has the order, and has not answered */
+	struct dump_order *order;
 };
 
 static void kept_look(struct blackbox *b)
@@ -32,11 +29,13 @@ static void kept_look(struct blackbox *b)
 
 	if (incidents_list(b->dir, &l))
 		return;
-	incident_list_free(&b->kept);
-	b->kept = l;
+	b->kept = l.v.n;
+	b->kept_bytes = l.bytes;
+	incident_list_free(&l);
 }
 
-int blackbox_new(const struct blackbox_config *cfg, struct blackbox **ret, struct err *err)
+int blackbox_new(const struct blackbox_config *cfg, const struct writer *writer,
+	struct blackbox **ret, struct err *err)
 {
 	struct blackbox *b;
 	int rc;
@@ -51,7 +50,8 @@ int blackbox_new(const struct blackbox_config *cfg, struct blackbox **ret, struc
 	if (!b)
 		return -ENOMEM;
 	b->dir = strdup(cfg->dir);
-	rc = b->dir ? 0 : -ENOMEM;
+	b->order = calloc(1, sizeof(*b->order));
+	rc = b->dir && b->order ? 0 : -ENOMEM;
 	if (!rc)
 		rc = ring_new(cfg->keep_ns, cfg->ring_bytes, &b->ring);
 	if (!rc)
@@ -60,6 +60,7 @@ int blackbox_new(const struct blackbox_config *cfg, struct blackbox **ret, struc
 		blackbox_free(b);
 		return rc;
 	}
+	b->writer = writer;
 	b->cfg = *cfg;
 	kept_look(b);
 	*ret = b;
@@ -72,7 +73,7 @@ void blackbox_free(struct blackbox *b)
 		return;
 	ring_free(b->ring);
 	triggers_free(b->triggers);
-	incident_list_free(&b->kept);
+	free(b->order);
 	free(b->dir);
 	free(b);
 }
@@ -109,120 +110,79 @@ bool blackbox_is_due(const struct blackbox *b)
 {
 	u64 since = triggers_pending(b->triggers), now = clock_mono_ns();
 
-	return since && now >= since + AFTER_NS && now >= b->next_ns;
+	return !b->writing && since && now >= since + AFTER_NS && now >= b->next_ns;
 }
 
-/* All rules look at the recording as it is written. */
-static int pipe_open(struct pipeline *p, const char *path, struct err *err)
+/* The ring as a file in memory: its descriptor, or -errno. */
+static int ring_file(struct blackbox *b, const struct stream *names, const struct fired *f)
 {
-	const struct target to = log_target(path);
-	int rc = pipeline_init(p);
-
-	for (size_t i = 0; i < rules_n && !rc; i++)
-		rc = pipeline_add(p, rules[i],
-			&(struct view_options){.by = "major-mapping", .stacks = true}, err);
-	return rc ? rc : pipeline_log(p, &to, err);
-}
-
-/* Whole or not at all: the recording tells the same. */
-static void text_write(const struct str *text, const char *path)
-{
-	_cleanup_close_ int fd =
-		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd >= 0 && (text->failed || write(fd, text->buf, text->len) != (ssize_t)text->len))
-		unlink(path);
-}
-
-/* What it was written for. */
-static void reasons_add(struct str *text, const struct fired *f)
-{
-	for (u32 i = 0; i < f->n; i++) {
-		str_add_escaped(text, f->reasons[i]);
-		str_addc(text, '\n');
-	}
-	if (f->more)
-		str_addf(text, "... and %u more\n", f->more);
-	str_addc(text, '\n');
-}
-
-/* What `memwhy check --input` says of it, for those who look without the program. */
-static void reports_write(
-	struct blackbox *b, struct pipeline *p, const struct incident *i, const struct fired *f)
-{
-	struct render_options o = {.width = REPORT_WIDTH};
-	_cleanup_str_ struct str text = {}, page = {};
-	char path[PATH_MAX];
-	struct report r;
-
-	reasons_add(&text, f);
-	report_init(&r, "check", &p->stream);
-	r.has_findings = true;
-	if (!pipeline_report(p, &r)) {
-		report_add_stream_notes(&r);
-		report_conclude(&r, NULL);
-		renderer_find("text")->report(&r, &o, &text);
-		renderer_find("html")->report(&r, &o, &page);
-		incident_path(path, b->dir, i, INCIDENT_TEXT);
-		text_write(&text, path);
-		incident_path(path, b->dir, i, INCIDENT_PAGE);
-		text_write(&page, path);
-	}
-	report_destroy(&r);
-}
-
-static int incident_write(struct blackbox *b, const struct stream *names, const struct incident *i,
-	const struct fired *f, struct err *err)
-{
-	_cleanup_free_ struct pipeline *p = calloc(1, sizeof(*p));
+	_cleanup_close_ int fd = memfd_create("incident", MFD_CLOEXEC);
 	const char *why[TRIGGER_REASONS + 1] = {};
-	char path[PATH_MAX];
-	int rc, closed;
+	int rc = fd < 0 ? -errno : 0;
 
-	if (!p)
-		return -ENOMEM;
 	for (u32 n = 0; n < f->n; n++)
 		why[n] = f->reasons[n];
-	incident_path(path, b->dir, i, INCIDENT_RECORDING);
-	rc = pipe_open(p, path, err);
 	if (!rc)
-		rc = ring_send(b->ring, names, why, &p->sink);
-	closed = pipeline_close_log(p, err);
-	rc = rc ? rc : closed;
-	if (!rc)
-		reports_write(b, p, i, f);
-	pipeline_destroy(p);
-	malloc_trim(0); /* it took more than the service does */
-	return rc;
+		rc = ring_save(b->ring, names, why, fd);
+	return rc ? rc : take_fd(fd);
 }
 
-void blackbox_write(struct blackbox *b, const struct stream *names, struct written *ret)
+static void written_set(struct blackbox *b, const struct dump_result *r, struct written *ret)
 {
-	u64 expected = ring_state(b->ring).bytes + NAMES_BYTES;
-	struct err err = {};
-	int rc;
+	*ret = (struct written){.dir = b->dir, .fired = b->order->fired, .result = *r};
+	b->writing = false;
+	b->written += !r->failed;
+	b->skipped += r->skipped;
+	b->failed += r->failed && !r->skipped;
+}
 
-	*ret = (struct written){.dir = b->dir};
-	triggers_take(b->triggers, &ret->fired);
+static void kept_set(struct blackbox *b, const struct dump_result *r)
+{
+	b->kept = r->kept;
+	b->kept_bytes = r->kept_bytes;
+}
+
+bool blackbox_write(struct blackbox *b, const struct stream *names, struct written *ret)
+{
+	struct dump_result r = {};
+	_cleanup_close_ int fd = -1;
+
+	triggers_take(b->triggers, &b->order->fired);
 	b->next_ns = clock_mono_ns() + GAP_NS;
-	rc = incident_begin(b->dir, &b->cfg.limits, ret->fired.kind, expected, &ret->incident);
-	ret->skipped = rc == -ENOSPC;
-	if (!rc) {
-		rc = incident_write(b, names, &ret->incident, &ret->fired, &err);
-		if (rc)
-			incident_remove(b->dir, &ret->incident);
-		else
-			incident_sync(b->dir, &ret->incident);
+	b->order->limits = b->cfg.limits;
+	snprintf(b->order->dir, sizeof(b->order->dir), "%s", b->dir);
+	fd = ring_file(b, names, &b->order->fired);
+	if (fd < 0) {
+		r.failed = fd;
+		snprintf(r.why, sizeof(r.why), "no memory for it: %s", strerror(-fd));
+	} else if (!writer_ask(b->writer, b->order, fd)) {
+		b->writing = true;
+		return false;
+	} else {
+		dump_write(b->order, fd, &r);
+		kept_set(b, &r);
 	}
-	ret->failed = rc;
-	if (rc && !err.code)
-		err_errno(&err, rc, "%s", b->dir);
-	snprintf(ret->why, sizeof(ret->why), "%.250s",
-		ret->skipped ? "the disk would have less than --min-free left" : err.msg);
-	b->written += !rc;
-	b->skipped += ret->skipped;
-	b->failed += rc && !ret->skipped;
-	kept_look(b);
+	written_set(b, &r, ret);
+	return true;
+}
+
+bool blackbox_take(struct blackbox *b, int wait_ms, struct written *ret)
+{
+	struct dump_result r = {};
+	int rc = b->writing ? writer_take(b->writer, wait_ms, &r) : 0;
+
+	if (!rc)
+		return false;
+	if (rc < 0) {
+		r = (struct dump_result){.failed = rc};
+		snprintf(r.why, sizeof(r.why), "%s",
+			"the process that wrote it was ended; what it had written is there");
+		kept_look(b);
+	} else {
+		kept_set(b, &r);
+	}
+	written_set(b, &r, ret);
+	return true;
 }
 
 void blackbox_counts(const struct blackbox *b, struct serve_counts *ret)
@@ -234,8 +194,8 @@ void blackbox_counts(const struct blackbox *b, struct serve_counts *ret)
 	ret->incidents = b->written;
 	ret->incidents_failed = b->failed;
 	ret->incidents_skipped = b->skipped;
-	ret->incidents_kept = b->kept.v.n;
-	ret->incident_bytes = b->kept.bytes;
+	ret->incidents_kept = b->kept;
+	ret->incident_bytes = b->kept_bytes;
 	ret->ring_bytes = ring.bytes;
 	ret->ring_records = ring.records;
 	ret->ring_span_ns = ring.begin_ns ? now - MIN(now, ring.begin_ns) : 0;

@@ -1,14 +1,13 @@
 /*
- * The black box: the ring of the last minutes, what makes it a recording on disk, and the report
- * that is made of each. It belongs to the session's thread.
+ * The black box: the ring of the last minutes, and when it is to be a recording on disk. It belongs
+ * to the session's thread; a process of its own writes.
  */
 #ifndef MEMWHY_SERVE_BLACKBOX_H
 #define MEMWHY_SERVE_BLACKBOX_H
 
-#include "serve/incidents.h"
 #include "serve/metrics.h"
 #include "serve/record_ring.h"
-#include "serve/triggers.h"
+#include "serve/writer.h"
 
 struct blackbox_config {
 	const char *dir; /* NULL: nothing is kept */
@@ -19,8 +18,9 @@ struct blackbox_config {
 
 struct blackbox;
 
-/* *ret is NULL where nothing is to be kept. */
-int blackbox_new(const struct blackbox_config *cfg, struct blackbox **ret, struct err *err);
+/* *ret is NULL where nothing is to be kept. The writer stays the caller's. */
+int blackbox_new(const struct blackbox_config *cfg, const struct writer *writer,
+	struct blackbox **ret, struct err *err);
 void blackbox_free(struct blackbox *b);
 void blackbox_config(struct blackbox *b, const struct blackbox_config *cfg);
 void blackbox_put(struct blackbox *b, const struct stream *names, const struct rec *r);
@@ -32,15 +32,15 @@ bool blackbox_is_pending(const struct blackbox *b);
 
 struct written {
 	const char *dir; /* as long as the box */
-	struct incident incident;
 	struct fired fired;
-	int failed;    /* -errno; -ENOSPC also where min_free would not be left */
-	bool skipped;  /* for min_free */
-	char why[256]; /* of a failure */
+	struct dump_result result;
 };
 
-/* Writes what is due. */
-void blackbox_write(struct blackbox *b, const struct stream *names, struct written *ret);
+/* Has what is due written by the writer, or else at once: then true, and `ret` says what came of
+ * it. */
+bool blackbox_write(struct blackbox *b, const struct stream *names, struct written *ret);
+/* Waits so long for what the writer is writing. True: it is done, or the writer has ended. */
+bool blackbox_take(struct blackbox *b, int wait_ms, struct written *ret);
 /* How the box stands, for the metrics. */
 void blackbox_counts(const struct blackbox *b, struct serve_counts *ret);
 

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -209,38 +208,14 @@ int incident_begin(const char *dir, const struct incident_limits *limits, const 
 	return rc;
 }
 
-/* Descriptors to be put on the disk, and closed. */
-struct syncing {
-	int fds[INCIDENT_FILES + 1]; /* the last: the directory */
-};
-
-static void *sync_thread(void *arg)
-{
-	_cleanup_free_ struct syncing *s = arg;
-
-	for (size_t i = 0; i < ARRAY_SIZE(s->fds); i++) {
-		if (s->fds[i] < 0)
-			continue;
-		fsync(s->fds[i]);
-		close(s->fds[i]);
-	}
-	return NULL;
-}
-
 void incident_sync(const char *dir, const struct incident *i)
 {
-	struct syncing *s = calloc(1, sizeof(*s));
-	pthread_attr_t attr;
-	pthread_t thread;
+	for (int f = 0; f <= INCIDENT_FILES; f++) {
+		_cleanup_close_ int fd = f < INCIDENT_FILES
+						 ? incident_open(dir, i, (enum incident_file)f)
+						 : open(dir, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 
-	if (!s)
-		return;
-	for (int f = 0; f < INCIDENT_FILES; f++)
-		s->fds[f] = incident_open(dir, i, (enum incident_file)f);
-	s->fds[INCIDENT_FILES] = open(dir, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &attr, sync_thread, s))
-		sync_thread(s); /* at once, then */
-	pthread_attr_destroy(&attr);
+		if (fd >= 0)
+			fsync(fd);
+	}
 }

@@ -52,7 +52,7 @@ int incidents_prepare(const char *dir, struct err *err);
  */
 int incident_begin(const char *dir, const struct incident_limits *limits, const char *kind,
 	u64 expected_bytes, struct incident *ret);
-/* Puts what was written on the disk, in a thread of its own, as a disk may be slow. */
+/* Puts what was written on the disk, which may take a while. */
 void incident_sync(const char *dir, const struct incident *i);
 void incident_remove(const char *dir, const struct incident *i);
 

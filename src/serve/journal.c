@@ -139,13 +139,13 @@ void journal_incident(struct service *s, const struct written *w)
 	_cleanup_str_ struct str out = {};
 	struct json j = {.out = &out};
 
-	line_begin(&j, w->failed ? "incident_lost" : "incident");
+	line_begin(&j, w->result.failed ? "incident_lost" : "incident");
 	json_key(&j, "number");
-	json_u64(&j, w->incident.number);
-	if (!w->failed) {
+	json_u64(&j, w->result.incident.number);
+	if (!w->result.failed) {
 		char path[PATH_MAX];
 
-		incident_path(path, w->dir, &w->incident, INCIDENT_RECORDING);
+		incident_path(path, w->dir, &w->result.incident, INCIDENT_RECORDING);
 		member(&j, "file", path);
 	}
 	member(&j, "kind", w->fired.kind);
@@ -156,8 +156,8 @@ void journal_incident(struct service *s, const struct written *w)
 	json_end_array(&j);
 	json_key(&j, "more");
 	json_u64(&j, w->fired.more);
-	if (w->failed)
-		member(&j, "error", w->why);
+	if (*w->result.why)
+		member(&j, "error", w->result.why);
 	line_end(s, &j);
 }
 

@@ -192,18 +192,34 @@ const struct rec_cost *latest_cost(const struct latest *l)
 							    : NULL;
 }
 
+static bool is_sum(const struct thing *t)
+{
+	return t->key.kind == REC_LOSS || t->key.kind == REC_COST;
+}
+
 int latest_send(const struct latest *l, u64 time_ns, struct sink *to)
 {
 	struct thing *t, *next;
 	int rc = 0;
 
 	HASH_ITER (hh, l->things, t, next) {
-		if (rc || t->key.kind == REC_LOSS || t->key.kind == REC_COST)
+		if (rc || is_sum(t))
 			continue;
 		if (t->rec->time_ns)
 			t->rec->time_ns = time_ns;
 		rc = to->put(to, t->rec);
 	}
+	return rc;
+}
+
+int latest_send_sums(const struct latest *l, struct sink *to)
+{
+	struct thing *t, *next;
+	int rc = 0;
+
+	HASH_ITER (hh, l->things, t, next)
+		if (!rc && is_sum(t))
+			rc = to->put(to, t->rec);
 	return rc;
 }
 

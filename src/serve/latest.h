@@ -21,6 +21,8 @@ const struct rec_loss *latest_loss(const struct latest *l, const char *probe);
 const struct rec_cost *latest_cost(const struct latest *l);
 /* Sends all but losses and cost, as of this time. */
 int latest_send(const struct latest *l, u64 time_ns, struct sink *to);
+/* Sends losses and cost, as they were told. */
+int latest_send_sums(const struct latest *l, struct sink *to);
 u64 latest_bytes(const struct latest *l);
 
 #endif

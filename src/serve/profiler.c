@@ -200,20 +200,14 @@ int profiler_begin(struct profiler *ret)
 
 bool profiler_is_gone(const struct profiler *p)
 {
-	siginfo_t info = {};
-
-	/* It stays a zombie, so that its number is nobody else's. */
-	return p->socket >= 0 && !waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
-	       info.si_pid;
+	return p->socket >= 0 && child_has_ended(p->pid);
 }
 
 void profiler_end(struct profiler *p)
 {
 	if (p->socket < 0)
 		return;
-	close(p->socket);
-	while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_end(p->pid, p->socket);
 	*p = (struct profiler){.socket = -1};
 }
 

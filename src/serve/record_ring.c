@@ -9,8 +9,9 @@
 #include "base/clock.h"
 #include "base/unlinked.h"
 #include "serve/latest.h"
+#include "serve/ring_file.h"
 
-#define CHUNK_BYTES (128U << 10) /* of records, before compression */
+#define CHUNK_BYTES RING_CHUNK_BYTES
 #define CHUNK_NS (20 * NSEC_PER_SEC)
 #define WHY_PROBE "serve" /* of the notes that say what a recording is for */
 
@@ -206,57 +207,6 @@ void ring_put(struct ring *r, const struct rec *rec)
 	r->last_ns = MAX(r->last_ns, rec->time_ns);
 }
 
-/* One recording as it is sent. */
-struct sending {
-	struct ring *ring;
-	struct sink *to;
-	struct rec_cost cost; /* the last, since the recording's begin; h.size 0: none */
-};
-
-/* Losses are told as sums since the service began: here since the recording begins. */
-static int loss_send(struct sending *s, const struct rec *rec)
-{
-	struct rec_loss l = *(const struct rec_loss *)rec;
-	const struct rec_loss *before = latest_loss(s->ring->before, l.probe);
-
-	l.h.size = sizeof(l);
-	if (before) {
-		l.seen -= MIN(before->seen, l.seen);
-		l.delivered -= MIN(before->delivered, l.delivered);
-		l.lost -= MIN(before->lost, l.lost);
-	}
-	return s->to->put(s->to, &l.h);
-}
-
-static void cost_take(struct sending *s, const struct rec *rec)
-{
-	const struct rec_cost *before = latest_cost(s->ring->before);
-	struct rec_cost c = *(const struct rec_cost *)rec;
-
-	c.h.size = sizeof(c);
-	if (before) {
-		c.cpu_ns -= MIN(before->cpu_ns, c.cpu_ns);
-		c.bpf_ns -= MIN(before->bpf_ns, c.bpf_ns);
-		c.bpf_runs -= MIN(before->bpf_runs, c.bpf_runs);
-	}
-	s->cost = c;
-}
-
-static int kept_send(void *arg, const struct rec *rec)
-{
-	struct sending *s = arg;
-
-	if (task_is_over(rec)) /* a file has names for all of it */
-		return 0;
-	if (rec->kind == REC_LOSS && rec->size >= sizeof(struct rec_loss))
-		return loss_send(s, rec);
-	if (rec->kind == REC_COST && rec->size >= sizeof(struct rec_cost)) {
-		cost_take(s, rec);
-		return 0;
-	}
-	return s->to->put(s->to, rec);
-}
-
 struct ring_state ring_state(const struct ring *r)
 {
 	const struct chunk *c = STAILQ_FIRST(&r->chunks);
@@ -296,17 +246,28 @@ static int begin_send(
 	return rc ? rc : latest_send(r->before, session.h.time_ns, to);
 }
 
-int ring_send(struct ring *r, const struct stream *names, const char *const *why, struct sink *to)
+/* What the ring holds, packed and not yet, after what was left behind. */
+static int kept_save(const struct ring *r, struct ring_writer *w)
 {
-	struct sending s = {.ring = r, .to = to};
-	struct rec_tick end = REC_INIT(struct rec_tick, REC_END, MAX(r->last_ns, 1ULL));
 	struct chunk *c;
-	int rc = begin_send(r, names, why, to);
+	int rc = ring_writer_part(w, RING_BEFORE);
 
+	rc = rc ? rc : latest_send_sums(r->before, &w->sink);
+	rc = rc ? rc : ring_writer_part(w, RING_LAST);
 	STAILQ_FOREACH(c, &r->chunks, link)
-	rc = rc ? rc : chunk_each(r, c, kept_send, &s);
-	rc = rc ? rc : records_each(r->raw, r->raw_n, kept_send, &s);
-	if (!rc && s.cost.h.size)
-		rc = to->put(to, &s.cost.h);
-	return rc ? rc : to->put(to, &end.h);
+	rc = rc ? rc : ring_writer_add(w, RING_PACKED, c->data, c->packed, c->raw);
+	return rc ? rc : ring_writer_add(w, RING_RAW, r->raw, r->raw_n, r->raw_n);
+}
+
+int ring_save(struct ring *r, const struct stream *names, const char *const *why, int fd)
+{
+	struct rec_tick end = REC_INIT(struct rec_tick, REC_END, MAX(r->last_ns, 1ULL));
+	struct ring_writer w;
+	int rc;
+
+	ring_writer_init(&w, fd, r->packed);
+	rc = begin_send(r, names, why, &w.sink);
+	rc = rc ? rc : kept_save(r, &w);
+	rc = rc ? rc : w.sink.put(&w.sink, &end.h);
+	return rc ? rc : ring_writer_part(&w, RING_LAST);
 }

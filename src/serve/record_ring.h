@@ -6,7 +6,6 @@
 #ifndef MEMWHY_SERVE_RECORD_RING_H
 #define MEMWHY_SERVE_RECORD_RING_H
 
-#include "event/sink.h"
 #include "event/stream.h"
 
 struct ring;
@@ -17,11 +16,11 @@ void ring_limit(struct ring *r, u64 keep_ns, u64 max_bytes);
 /* Never fails: what finds no memory is counted as dropped. */
 void ring_put(struct ring *r, const struct rec *rec);
 /*
- * Sends all that is kept, as a recording of the time it reaches back to: names and states first.
- * `names` was fed all records. why: notes of what the recording is for, NULL-terminated. What is
- * sent may be asked for again later.
+ * Writes all that is kept to a file in memory (ring_file.h), as a recording of the time it reaches
+ * back to: names and states first. `names` was fed all records. why: notes of what the recording is
+ * for, NULL-terminated. What is written may be asked for again later.
  */
-int ring_send(struct ring *r, const struct stream *names, const char *const *why, struct sink *to);
+int ring_save(struct ring *r, const struct stream *names, const char *const *why, int fd);
 
 struct ring_state {
 	u64 bytes, records, dropped;

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "probes/oom/oom.h"
-#include "rules/rules.h"
 #include "serve/listen.h"
 #include "serve/secret.h"
 #include "serve/service.h"
@@ -20,6 +19,7 @@
 /* A service is not to be noticed. */
 #define SAMPLE_NS (2 * NSEC_PER_SEC)
 #define DRAIN_NS (2 * NSEC_PER_SEC)
+#define WRITE_MS 60000 /* for an incident, at the end */
 #define STACK_EVERY 61 /* a prime, so that a program's own rhythm is not sampled */
 
 /* All records pass here, in the session's thread. */
@@ -55,14 +55,37 @@ static void counts_tell(struct service *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static void incident_tell(struct service *s, const struct written *w)
+{
+	journal_incident(s, w);
+	counts_tell(s);
+}
+
 /* After a tick: all that was counted has names. */
 static void incident_write(struct service *s)
 {
 	struct written w;
 
-	blackbox_write(s->box, &s->pipe->stream, &w);
-	journal_incident(s, &w);
-	counts_tell(s);
+	if (blackbox_write(s->box, &s->pipe->stream, &w))
+		incident_tell(s, &w);
+}
+
+static void incident_take(struct service *s, int wait_ms)
+{
+	struct written w;
+
+	if (blackbox_take(s->box, wait_ms, &w))
+		incident_tell(s, &w);
+}
+
+/* What is being written, and what fired as the session ended. */
+static void incidents_end(struct service *s)
+{
+	incident_take(s, WRITE_MS);
+	if (!blackbox_is_pending(s->box))
+		return;
+	incident_write(s);
+	incident_take(s, WRITE_MS);
 }
 
 static int service_tick(void *arg)
@@ -129,6 +152,14 @@ static int service_turn(void *arg)
 	counts_tell(s);
 	if (s->push)
 		push_tell(s);
+	if (s->box)
+		incident_take(s, 0);
+	if (!s->writer_gone && writer_is_gone(&s->writer)) {
+		s->writer_gone = true;
+		journal_warn(s, "writer_ended",
+			"the process that writes incidents has ended: the service writes them "
+			"itself, and counts late meanwhile, until it is restarted");
+	}
 	if (!s->profiler_gone && profiler_is_gone(&s->profiler)) {
 		s->profiler_gone = true;
 		journal_warn(s, "profiles_ended",
@@ -294,7 +325,7 @@ static int service_prepare(struct service *s, struct err *err)
 	int rc = metrics_new(s->cfg.max_series, &s->metrics);
 
 	if (!rc)
-		rc = blackbox_new(&s->cfg.box, &s->box, err);
+		rc = blackbox_new(&s->cfg.box, &s->writer, &s->box, err);
 	if (!rc) {
 		s->listen = strdup(s->cfg.listen);
 		s->dir = s->box ? strdup(s->cfg.box.dir) : NULL;
@@ -303,9 +334,8 @@ static int service_prepare(struct service *s, struct err *err)
 	s->pipe = calloc(1, sizeof(*s->pipe));
 	if (!rc)
 		rc = s->pipe ? pipeline_init(s->pipe) : -ENOMEM;
-	for (size_t i = 0; i < rules_n && !rc; i++)
-		rc = pipeline_add(s->pipe, rules[i],
-			&(struct view_options){.by = "major-mapping", .stacks = true}, err);
+	if (!rc)
+		rc = dump_rules(s->pipe, err);
 	if (!rc)
 		rc = push_open(s, err);
 	return rc ? rc : server_open(s, err);
@@ -328,7 +358,7 @@ static int service_session(struct service *s, struct session_result *ret, struct
 		.on_events = service_turn,
 		.brief_names = true,
 		.on_signal = service_signal,
-		.helpers = {s->profiler.pid},
+		.helpers = {s->writer.pid, s->profiler.pid},
 		.arg = s,
 	};
 
@@ -350,6 +380,7 @@ static void service_close(struct service *s)
 	notify_send(s->notify_fd, "STOPPING=1");
 	http_stop(s->http);
 	profiler_end(&s->profiler);
+	writer_end(&s->writer);
 	push_stop(s->push);
 	push_profiles_free(s->pushed);
 	if (s->notify_fd >= 0)
@@ -377,16 +408,19 @@ int serve_run(const struct serve_config *cfg, const struct serve_reload *reload,
 		.reload = reload,
 		.notify_fd = notify_open(),
 		.watchdog_ns = notify_watchdog_ns(),
+		.writer = {.socket = -1},
 		.profiler = {.socket = -1},
 	};
-	int rc = cfg->profiles ? profiler_begin(&s.profiler) : 0;
+	int rc = cfg->box.dir ? writer_begin(&s.writer) : 0;
 
+	if (!rc && cfg->profiles)
+		rc = profiler_begin(&s.profiler);
 	pthread_mutex_init(&s.lock, NULL);
 	rc = rc ? rc : service_prepare(&s, err);
 	if (!rc)
 		rc = service_session(&s, ret, err);
-	if (!rc && s.box && blackbox_is_pending(s.box)) /* what fired as it ended */
-		incident_write(&s);
+	if (!rc && s.box)
+		incidents_end(&s);
 	service_close(&s);
 	return rc;
 }

@@ -32,9 +32,10 @@ struct service {
 	bool loopback;        /* by an address: browsers of this machine can */
 	u64 report_next_ns;   /* when the interval ends */
 	struct http *http;
+	struct writer writer; /* of incidents */
 	struct profiler profiler;
-	bool profiler_gone; /* said so */
-	struct push *push;  /* with what it is to push; NULL: nothing */
+	bool writer_gone, profiler_gone; /* said so */
+	struct push *push;               /* with what it is to push; NULL: nothing */
 	struct push_profiles *pushed;
 	int notify_fd;
 	u64 watchdog_ns, watchdog_next_ns, turn_next_ns;

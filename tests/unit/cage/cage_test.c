@@ -57,6 +57,13 @@ static int do_unnamed(void)
 	return tried(open("/tmp", O_TMPFILE | O_WRONLY, 0600));
 }
 
+static int do_make(void)
+{
+	int fd = open("cage-test", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return fd < 0 || unlink("cage-test") ? -errno : 0;
+}
+
 static int do_unlink(void)
 {
 	return tried(unlink("/nonexistent"));
@@ -153,6 +160,7 @@ static const struct attempt {
 	{"open for both", do_open_both, -EPERM, -EPERM},
 	{"create", do_create, -EPERM, -EPERM},
 	{"file without a name", do_unnamed, -EPERM, -EPERM},
+	{"make a file", do_make, -EPERM, -EPERM},
 	{"unlink", do_unlink, -EPERM, -EPERM},
 	{"exec", do_exec, -EPERM, -EPERM},
 	{"fork", do_fork, -EPERM, -EPERM},
@@ -327,6 +335,13 @@ static int attempt_in(const struct attempt *a, enum cage cage)
 	return -WEXITSTATUS(status);
 }
 
+static int in_writer(const struct attempt *a)
+{
+	if (a->run == do_unlink)
+		return -ENOENT;
+	return a->run == do_make ? 0 : a->files;
+}
+
 static void only_what_is_left(void **state)
 {
 	(void)state;
@@ -340,7 +355,8 @@ static void only_what_is_left(void **state)
 		if (attempt_in(a, CAGE_INPUT) != a->input ||
 			attempt_in(a, CAGE_FILES) != a->files ||
 			attempt_in(a, CAGE_READER) != a->input ||
-			attempt_in(a, CAGE_OPENER) != a->input)
+			attempt_in(a, CAGE_OPENER) != a->input ||
+			attempt_in(a, CAGE_WRITER) != in_writer(a))
 			fail_msg("%s: %d and %d", a->name, attempt_in(a, CAGE_INPUT),
 				attempt_in(a, CAGE_FILES));
 	}
@@ -406,7 +422,7 @@ static int kept_in(enum cage cage)
 
 static void only_names_of_the_kernel(void **state)
 {
-	static const enum cage cages[] = {CAGE_INPUT, CAGE_FILES, CAGE_READER, CAGE_OPENER};
+	static const enum cage cages[] = {CAGE_INPUT, CAGE_FILES, CAGE_READER, CAGE_OPENER, CAGE_WRITER};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cages); i++) {
