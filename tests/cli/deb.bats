@@ -48,8 +48,13 @@ status_of() {
 
 @test "deb: installs, upgrades with settings and incidents kept, goes, and a purge leaves nothing" {
 	root_make
+	# A systemd that notes what it is asked.
+	mkdir -p "$DEB_ROOT/run/systemd/system"
+	printf '#!/bin/sh\necho "$@" >>/run/asked\n' >"$DEB_ROOT/usr/bin/systemctl"
+	chmod 755 "$DEB_ROOT/usr/bin/systemctl"
 	in_root --install "$debs/memwhy_0.1.0_amd64.deb"
 	[ "$(status_of)" = "install ok installed 0.1.0" ]
+	! grep -q restart "$DEB_ROOT/run/asked" || false
 	chroot "$DEB_ROOT" /usr/bin/memwhy --version
 	[ -f "$DEB_ROOT/lib/systemd/system/memwhy.service" ]
 	[ ! -e "$DEB_ROOT/etc/systemd/system/multi-user.target.wants/memwhy.service" ] # nobody asked for it to run
@@ -58,6 +63,7 @@ status_of() {
 	: >"$DEB_ROOT/var/lib/memwhy/incidents/incident-000001-20261124T134501Z-asked.mw"
 	in_root --install "$debs/memwhy_0.1.1_amd64.deb"
 	[ "$(status_of)" = "install ok installed 0.1.1" ]
+	grep -qx "try-restart memwhy.service" "$DEB_ROOT/run/asked" # where it ran, the new one runs
 	grep -q "max-series 700" "$DEB_ROOT/etc/memwhy/serve.conf"
 	[ "$(chroot "$DEB_ROOT" /usr/bin/memwhy incidents -o json | jq '.rows | length')" -eq 1 ]
 	in_root --remove memwhy
