@@ -7,15 +7,19 @@
 
 #include "base/clock.h"
 
-#define AFTER_NS NSEC_PER_SEC      /* what follows at once belongs to it */
-#define GAP_NS (10 * NSEC_PER_SEC) /* between two; what fires meanwhile is in the next one */
+#define AFTER_NS NSEC_PER_SEC /* what follows at once belongs to it */
+/* Between two; what fires meanwhile is in the next one. Many groups may have the same trouble: but
+ * for kills, one at a time is enough, within a part of what the ring reaches back to. */
+#define GAP_NS (10 * NSEC_PER_SEC)
+#define GAP_MOST_NS (60 * NSEC_PER_SEC)
+#define GAP_PART 10
 
 struct blackbox {
 	struct blackbox_config cfg;
 	char *dir;
 	struct ring *ring;
 	struct triggers *triggers;
-	u64 next_ns; /* not before */
+	u64 last_ns; /* when one was written; 0: none was */
 	u64 written, failed, skipped;
 	u64 kept, kept_bytes; /* incidents on disk */
 	const struct writer *writer;
@@ -109,8 +113,12 @@ bool blackbox_is_pending(const struct blackbox *b)
 bool blackbox_is_due(const struct blackbox *b)
 {
 	u64 since = triggers_pending(b->triggers), now = clock_mono_ns();
+	u64 gap = MIN(MAX(b->cfg.keep_ns / GAP_PART, GAP_NS), GAP_MOST_NS);
 
-	return !b->writing && since && now >= since + AFTER_NS && now >= b->next_ns;
+	if (triggers_urgent(b->triggers))
+		gap = GAP_NS;
+	return !b->writing && since && now >= since + AFTER_NS &&
+	       (!b->last_ns || now >= b->last_ns + gap);
 }
 
 /* The ring as a file in memory: its descriptor, or -errno. */
@@ -148,7 +156,7 @@ bool blackbox_write(struct blackbox *b, const struct stream *names, struct writt
 	_cleanup_close_ int fd = -1;
 
 	triggers_take(b->triggers, &b->order->fired);
-	b->next_ns = clock_mono_ns() + GAP_NS;
+	b->last_ns = clock_mono_ns();
 	b->order->limits = b->cfg.limits;
 	snprintf(b->order->dir, sizeof(b->order->dir), "%s", b->dir);
 	fd = ring_file(b, names, &b->order->fired);

@@ -148,13 +148,12 @@ static void oom_take(struct sums *s, const struct rec *rec)
 	const struct oom_kill *r = (const struct oom_kill *)rec;
 
 	s->oom_kills++;
-	tally_sums(s->tally, r->victim_cgroup)->oom_kills++;
+	tally_sums_of_killed(s->tally, r->victim_cgroup)->oom_kills++;
 }
 
 static void daemon_take(struct sums *s, const struct rec *rec)
 {
-	(void)rec;
-	s->daemon_kills++;
+	s->daemon_kills += daemon_kill_begins(&s->daemons, (const struct daemon_kill *)rec);
 }
 
 static void value_take(struct sums *s, const struct rec *rec)

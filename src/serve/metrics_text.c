@@ -36,7 +36,8 @@ static const struct metric
 	kills = {"memwhy_oom_kills_seen", METRIC_COUNTER, NULL,
 		"OOM kills observed by the service."},
 	daemon_kills = {"memwhy_daemon_kills_seen", METRIC_COUNTER, NULL,
-		"Signals by which systemd-oomd or a similar daemon ended processes, observed by "
+		"Kills by systemd-oomd or a similar daemon (all of a group at once is one), "
+		"observed by "
 		"the service."},
 	psi_time = {"memwhy_pressure_stall_seconds", METRIC_COUNTER, "seconds",
 		"Time in which at least one task (some) or all tasks (full) waited, since boot "

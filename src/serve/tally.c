@@ -11,6 +11,8 @@
 #include "sys/root.h"
 
 #define GROUPS_MAX 4096 /* whatever the limit on series is */
+#define KILLED_PART 8   /* of the room, for groups that lose a process, … */
+#define KILLED_MAX 64   /* … and this at most */
 #define NAMES_MAX 16384 /* of groups of which only the name is known */
 #define LOOKS_MOST 64   /* for names of containers, in an interval */
 #define LOOKS_EACH \
@@ -107,13 +109,13 @@ static struct group *group_add(struct tally *g, u64 id)
 }
 
 /* The group, with series; NULL: it has none. */
-static struct group *group_counted(struct tally *g, u64 id)
+static struct group *group_counted(struct tally *g, u64 id, u64 most)
 {
 	struct group *one = id ? group_find(g, id) : NULL;
 
 	if (one && one->counted)
 		return one;
-	if (!id || g->n_counted >= g->most)
+	if (!id || g->n_counted >= most)
 		return NULL;
 	one = one ? one : group_add(g, id);
 	if (one) {
@@ -123,14 +125,30 @@ static struct group *group_counted(struct tally *g, u64 id)
 	return one;
 }
 
-struct group_sums *tally_sums(struct tally *g, u64 id)
+/* How many may have series by what they do; the rest is for those that are killed. */
+static u64 most_usual(const struct tally *g)
 {
-	struct group *one = group_counted(g, id);
+	return g->most - MIN(g->most / KILLED_PART, (u64)KILLED_MAX);
+}
+
+static struct group_sums *sums_of(struct tally *g, u64 id, u64 most)
+{
+	struct group *one = group_counted(g, id, most);
 
 	if (one)
 		return &one->sums;
 	g->to_other++;
 	return &g->other;
+}
+
+struct group_sums *tally_sums(struct tally *g, u64 id)
+{
+	return sums_of(g, id, most_usual(g));
+}
+
+struct group_sums *tally_sums_of_killed(struct tally *g, u64 id)
+{
+	return sums_of(g, id, g->most);
 }
 
 void tally_name(struct tally *g, const struct rec_cgroup *r)
@@ -204,7 +222,7 @@ void tally_look_again(struct tally *g, pthread_mutex_t *lock)
 
 void tally_usage(struct tally *g, const struct cgroup_usage *u)
 {
-	struct group *one = group_counted(g, u->cgroup);
+	struct group *one = group_counted(g, u->cgroup, most_usual(g));
 
 	if (one)
 		one->usage = *u;

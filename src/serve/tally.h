@@ -31,6 +31,8 @@ void tally_free(struct tally *g);
 void tally_limit(struct tally *g, u64 most);
 /* Where to add what is of this group. Never NULL. */
 struct group_sums *tally_sums(struct tally *g, u64 id);
+/* The same, of a group that lost a process to the OOM killer: room is reserved for those. */
+struct group_sums *tally_sums_of_killed(struct tally *g, u64 id);
 void tally_name(struct tally *g, const struct rec_cgroup *r);
 /*
  * Look for names of containers and pods: of this group, once an interval of those that had none

@@ -13,10 +13,12 @@
 #include "probes/oom/oom.h"
 #include "probes/stalls/stalls.h"
 #include "probes/system/system.h"
+#include "serve/daemon_kills.h"
 
-#define HITS_MAX 4096 /* groups whose hits are remembered */
+#define HITS_MAX 4096  /* groups whose hits are remembered */
+#define RESTS_MAX 1024 /* reasons that rest; beyond that the one whose rest ends first */
 
-/* A reason that does not fire again for a while: "finding swap". */
+/* A reason that does not fire again for a while, by what it is of: "stall 4711" of a group. */
 struct rested {
 	char what[64];
 	u64 until_ns;
@@ -31,6 +33,7 @@ struct triggers {
 	struct fired fired;
 	VEC(struct rested) rests;
 	VEC(struct hits) hits;
+	struct daemon_kills daemons;
 	u64 longest_ns; /* of all stalls so far */
 };
 
@@ -61,17 +64,17 @@ void triggers_config(struct triggers *t, const struct trigger_config *cfg)
 static bool is_resting(struct triggers *t, const char *what)
 {
 	u64 now = clock_mono_ns();
-	struct rested row = {.until_ns = now + t->cfg.again_ns}, *free_row = NULL;
+	struct rested row = {.until_ns = now + t->cfg.again_ns}, *first = NULL;
 
 	vec_each (r, &t->rests) {
-		if (r->until_ns <= now)
-			free_row = r;
-		else if (!strcmp(r->what, what))
+		if (r->until_ns > now && !strcmp(r->what, what))
 			return true;
+		if (!first || r->until_ns < first->until_ns)
+			first = r;
 	}
 	snprintf(row.what, sizeof(row.what), "%s", what);
-	if (free_row)
-		*free_row = row;
+	if (first && (first->until_ns <= now || t->rests.n == RESTS_MAX))
+		*first = row;
 	else
 		(void)vec_push(&t->rests, row); /* else it may fire again sooner */
 	return false;
@@ -83,6 +86,8 @@ static void fire(struct triggers *t, const char *kind, const char *fmt, ...)
 	struct fired *f = &t->fired;
 	va_list args;
 
+	f->urgent |=
+		!strcmp(kind, "oom-kill") || !strcmp(kind, "daemon-kill") || !strcmp(kind, "asked");
 	if (!f->n) {
 		snprintf(f->kind, sizeof(f->kind), "%s", kind);
 		f->first_ns = clock_mono_ns();
@@ -111,12 +116,8 @@ static void daemon_look(struct triggers *t, const struct stream *names, const st
 	const struct daemon_kill *k = (const struct daemon_kill *)rec;
 	const char *path = stream_cgroup(names, k->victim_cgroup);
 	bool killed = k->signal == SIGKILL;
-	char what[64];
 
-	/* It kills all of a group at once, and many groups where it is somebody else by that name.
-	 */
-	snprintf(what, sizeof(what), "daemon %.16s", k->comm);
-	if (!is_resting(t, what))
+	if (daemon_kill_begins(&t->daemons, k))
 		fire(t, "daemon-kill", "%.*s %s %.*s (%u)%s%.120s%s", COMM_LEN, k->comm,
 			killed ? "killed" : "told", COMM_LEN, k->victim_comm, k->victim_tgid,
 			path ? " of " : "", path ? path : "", killed ? "" : " to end");
@@ -146,12 +147,13 @@ static void stall_look(struct triggers *t, const struct rec *rec)
 {
 	const struct stalls_agg *r = (const struct stalls_agg *)rec;
 	u64 ns = longest_at_least(r);
-	char buf[UNIT_BUF];
+	char buf[UNIT_BUF], what[64];
 
 	/* The maximum is since the start: news only if there was none as long. */
 	if (r->count && r->max_ns > t->longest_ns)
 		ns = t->longest_ns = r->max_ns;
-	if (!t->cfg.on_stall_ns || ns < t->cfg.on_stall_ns || is_resting(t, "stall"))
+	snprintf(what, sizeof(what), "stall %llu", r->cgroup);
+	if (!t->cfg.on_stall_ns || ns < t->cfg.on_stall_ns || is_resting(t, what))
 		return;
 	fire(t, "stall", "%.*s (%u) waited %s for memory", COMM_LEN, r->comm, r->tgid,
 		fmt_ns(buf, ns));
@@ -222,7 +224,7 @@ void triggers_findings(struct triggers *t, const struct report *r)
 		if (f->level < t->cfg.on_level || !strcmp(f->rule, "oom") ||
 			!strcmp(f->rule, "daemon-kill")) /* it fired at the kill */
 			continue;
-		snprintf(what, sizeof(what), "finding %s", f->rule);
+		snprintf(what, sizeof(what), "finding %.40s %llu", f->rule, f->cgroup);
 		if (!is_resting(t, what))
 			fire(t, f->rule, "%s: %.150s", finding_level_name(f->level), f->title);
 	}
@@ -231,6 +233,11 @@ void triggers_findings(struct triggers *t, const struct report *r)
 void triggers_ask(struct triggers *t)
 {
 	fire(t, "asked", "asked for by SIGUSR1");
+}
+
+bool triggers_urgent(const struct triggers *t)
+{
+	return t->fired.urgent;
 }
 
 u64 triggers_pending(const struct triggers *t)

@@ -13,7 +13,8 @@ struct trigger_config {
 	u32 on_pressure; /* share of 10 s in which somebody waited for memory, in 1/100 %; 0: none
 			  */
 	bool on_limit;   /* a group was at its limit */
-	u64 again_ns;    /* the same reason does not fire again within this time (but for kills) */
+	u64 again_ns;    /* the same reason, of the same group, does not fire again within this time
+			    (but for kills) */
 };
 
 #define TRIGGER_REASONS 16
@@ -26,6 +27,7 @@ struct fired {
 	u32 n;    /* of these */
 	u32 more; /* that found no room */
 	u64 first_ns;
+	bool urgent; /* of these one is a kill, or somebody asked */
 };
 
 struct triggers;
@@ -36,6 +38,7 @@ void triggers_config(struct triggers *t, const struct trigger_config *cfg);
 void triggers_feed(struct triggers *t, const struct stream *names, const struct rec *r);
 void triggers_findings(struct triggers *t, const struct report *r);
 void triggers_ask(struct triggers *t);
+bool triggers_urgent(const struct triggers *t);
 /* When the first fired; 0: none has. */
 u64 triggers_pending(const struct triggers *t);
 void triggers_take(struct triggers *t, struct fired *ret);

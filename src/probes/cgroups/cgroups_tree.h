@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "sys/group/cgroup.h"
 
-#define CGROUPS_MAX 4096
+#define CGROUPS_MAX 16384
 #define CGROUPS_LEVELS 8
 
 struct cgroup_entry {

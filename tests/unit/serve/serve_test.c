@@ -25,6 +25,7 @@
 #include "serve/record_ring.h"
 #include "serve/ring_file.h"
 #include "serve/config_file.h"
+#include "serve/tally.h"
 #include "serve/triggers.h"
 
 static int parse(const char *text, struct http_request *q)
@@ -581,7 +582,7 @@ static void test_triggers_stall_by_hist(void **state)
 	stream_destroy(&names);
 }
 
-/* Who kills, in the right words; one name is one reason, whatever it ends. */
+/* Who kills, in the right words; each group is a reason, and the rest of it is none. */
 static void test_triggers_daemon(void **state)
 {
 	struct daemon_kill k = REC_INIT(struct daemon_kill, REC_DAEMON_KILL, 1);
@@ -599,15 +600,80 @@ static void test_triggers_daemon(void **state)
 	triggers_feed(t, &names, &k.h);
 	strcpy(k.comm, "systemd-oomd");
 	k.signal = 9;
-	for (k.victim_cgroup = 1001; k.victim_cgroup < 1004; k.victim_cgroup++)
+	for (u64 i = 0; i < 6; i++) {
+		k.victim_cgroup = 1001 + i % 2;
 		triggers_feed(t, &names, &k.h);
+		k.victim_tgid++;
+	}
 	triggers_take(t, &f);
-	assert_int_equal(f.n, 2);
+	assert_int_equal(f.n, 3);
+	assert_true(f.urgent);
 	assert_string_equal(f.kind, "daemon-kill");
 	assert_string_equal(f.reasons[0], "earlyoom told tab (7) to end");
 	assert_string_equal(f.reasons[1], "systemd-oomd killed tab (7)");
+	assert_string_equal(f.reasons[2], "systemd-oomd killed tab (8)");
+	/* Later it is another kill; one that kills single processes ends two of a group. */
+	k.h.time_ns += 60 * NSEC_PER_SEC;
+	triggers_feed(t, &names, &k.h);
+	strcpy(k.comm, "earlyoom");
+	k.victim_tgid++;
+	triggers_feed(t, &names, &k.h);
+	triggers_feed(t, &names, &k.h);
+	k.victim_tgid++;
+	triggers_feed(t, &names, &k.h);
+	triggers_take(t, &f);
+	assert_int_equal(f.n, 3);
 	triggers_free(t);
 	stream_destroy(&names);
+}
+
+/* A group that waits as another one does is a reason of its own, however many rest. */
+static void test_triggers_rest(void **state)
+{
+	struct stalls_agg a = REC_INIT(struct stalls_agg, REC_STALLS_AGG, 1);
+	struct stream names = names_make();
+	struct trigger_config cfg = triggers_usual;
+	struct triggers *t;
+	struct fired f;
+
+	(void)state;
+	cfg.again_ns = 3600 * NSEC_PER_SEC;
+	assert_int_equal(triggers_new(&cfg, &t), 0);
+	a.count = 1, a.total_ns = a.max_ns = 6 * NSEC_PER_SEC, a.hist[31] = 1;
+	for (u64 i = 0; i < 6000; i++) {
+		a.cgroup = 1 + i % 3000;
+		triggers_feed(t, &names, &a.h);
+		if (i == 1) {
+			triggers_feed(t, &names, &a.h);
+			triggers_take(t, &f);
+			assert_int_equal(f.n, 2);
+			assert_false(f.urgent);
+		}
+	}
+	triggers_take(t, &f);
+	assert_int_equal(f.n, TRIGGER_REASONS);
+	triggers_free(t);
+	stream_destroy(&names);
+}
+
+/* A killed group has its series, where others have to share. */
+static void test_tally_of_killed(void **state)
+{
+	struct group_sums *other;
+	struct tally *g;
+
+	(void)state;
+	assert_int_equal(tally_new(&g), 0);
+	tally_limit(g, 16);
+	other = tally_sums(g, 0);
+	for (u64 id = 1; id <= 14; id++)
+		assert_ptr_not_equal(tally_sums(g, id), other);
+	assert_ptr_equal(tally_sums(g, 15), other);
+	assert_ptr_not_equal(tally_sums_of_killed(g, 15), other);
+	assert_ptr_not_equal(tally_sums(g, 15), other); /* from then on */
+	assert_ptr_not_equal(tally_sums_of_killed(g, 16), other);
+	assert_ptr_equal(tally_sums_of_killed(g, 17), other); /* the cap holds */
+	tally_free(g);
 }
 
 static void test_triggers_findings(void **state)
@@ -656,6 +722,8 @@ int main(void)
 		cmocka_unit_test(test_triggers),
 		cmocka_unit_test(test_triggers_stall_by_hist),
 		cmocka_unit_test(test_triggers_daemon),
+		cmocka_unit_test(test_triggers_rest),
+		cmocka_unit_test(test_tally_of_killed),
 		cmocka_unit_test(test_triggers_findings),
 	};
 
