@@ -37,9 +37,14 @@ enum series_kind {
 /* What a point is. */
 enum series_is {
 	IS_LEVEL, /* an amount at a time */
-	IS_SUM,   /* of all since the point before */
+	IS_SUM,   /* of all since the point before; read at the same times as all other sums */
 	IS_EVENT, /* of what happened in this step */
 };
+
+/* Counts are read from the kernel about once a second, which takes some time, and then what that
+ * cost is told: what comes between two such records was counted between them. A shorter time than
+ * this is too short for a rate: it goes with what comes next. */
+#define READ_GAP_NS (NSEC_PER_SEC / 2)
 
 static const struct {
 	const char *name, *unit;
@@ -80,6 +85,9 @@ struct series {
 struct course {
 	struct groups series; /* struct series_key: struct series * */
 	u64 begin_ns, step_ns;
+	u64 read_ns;        /* until when sums are in their series */
+	u64 pending_ns;     /* a later time, until which the sums below are; 0: none */
+	double sums[KINDS]; /* since read_ns */
 };
 
 static int init(void *state, const struct view_options *o, struct err *err)
@@ -185,10 +193,60 @@ static int memory_take(struct course *c, const struct rec *r)
 		(double)m->rss_bytes, m->comm, m->tgid);
 }
 
+/* All that was counted by then has come. */
+static int sums_end(struct course *c, u64 time_ns)
+{
+	int rc = 0;
+
+	c->pending_ns = 0;
+	if (!c->begin_ns || time_ns <= c->read_ns)
+		return 0;
+	for (u32 kind = 0; kind < KINDS && !rc; kind++) {
+		if (kinds[kind].is == IS_SUM)
+			rc = put(c, &(struct series_key){.kind = kind}, time_ns, c->sums[kind],
+				NULL, 0);
+		c->sums[kind] = 0;
+	}
+	c->read_ns = time_ns;
+	return rc;
+}
+
+static int pending_end(struct course *c)
+{
+	return c->pending_ns >= c->read_ns + READ_GAP_NS ? sums_end(c, c->pending_ns) : 0;
+}
+
+/* It may be that of a mark, which follows it and knows better when counting ended. */
+static int cost_take(struct course *c, const struct rec *r)
+{
+	int rc = pending_end(c);
+
+	c->pending_ns = r->time_ns;
+	return rc;
+}
+
+static int tick_take(struct course *c, const struct rec *r)
+{
+	c->pending_ns = r->time_ns;
+	return pending_end(c);
+}
+
+static int end_take(struct course *c, const struct rec *r)
+{
+	return sums_end(c, r->time_ns);
+}
+
+static int sum_take(struct course *c, enum series_kind kind, u64 n)
+{
+	int rc = pending_end(c);
+
+	c->sums[kind] += (double)n;
+	return rc;
+}
+
 static int faults_take(struct course *c, const struct rec *r)
 {
-	return put(c, &(struct series_key){.kind = FAULT_SUMS}, r->time_ns,
-		(double)((const struct faults_agg *)r)->count, NULL, 0);
+	return sum_take(c, FAULT_SUMS, ((const struct faults_agg *)r)->count);
 }
 
 static int fault_take(struct course *c, const struct rec *r)
@@ -198,8 +256,7 @@ static int fault_take(struct course *c, const struct rec *r)
 
 static int stalls_take(struct course *c, const struct rec *r)
 {
-	return put(c, &(struct series_key){.kind = STALL_SUMS}, r->time_ns,
-		(double)((const struct stalls_agg *)r)->total_ns, NULL, 0);
+	return sum_take(c, STALL_SUMS, ((const struct stalls_agg *)r)->total_ns);
 }
 
 static int stall_take(struct course *c, const struct rec *r)
@@ -241,7 +298,7 @@ static int zone_take(struct course *c, const struct rec *r)
 
 static int session_take(struct course *c, const struct rec *r)
 {
-	c->begin_ns = r->time_ns;
+	c->begin_ns = c->read_ns = r->time_ns;
 	return 0;
 }
 
@@ -251,6 +308,9 @@ static const struct {
 	int (*take)(struct course *c, const struct rec *r);
 } takes[] = {
 	{REC_SESSION, sizeof(struct rec_session), session_take},
+	{REC_COST, sizeof(struct rec_cost), cost_take},
+	{REC_TICK, sizeof(struct rec_tick), tick_take},
+	{REC_END, sizeof(struct rec_tick), end_take},
 	{REC_HEAP_TOTAL, sizeof(struct heap_total), heap_take},
 	{REC_PROCESS_MEMORY, sizeof(struct process_memory), memory_take},
 	{REC_FAULTS_AGG, sizeof(struct faults_agg), faults_take},
@@ -308,22 +368,28 @@ static int row_put(const struct course_table *out, const struct series_key *k, c
 	return cells_one(out->t, out->r, columns, &row, NULL);
 }
 
-/* A sum is spread over the time since the one before it: sums are told of about once a second. */
+/* A sum is spread over the time since the one before it, and the last one, where that is too short
+ * for a rate, over that of the one before too. A kind that was never counted has none. */
 static int sums_put(const struct course_table *t, const struct course *c,
 	const struct series_key *k, const struct series *s)
 {
+	u32 least = (u32)(READ_GAP_NS / c->step_ns);
 	double value = 0;
 	u32 begin = 0;
 	int rc = 0;
 
-	vec_each (p, &s->points) {
-		u32 end = p->step + 1;
+	for (size_t i = 0; i < s->points.n && s->most > 0 && !rc; i++) {
+		const struct point *p = &s->points.v[i], *next = p + 1;
+		bool joined = i + 2 == s->points.n && next->step - p->step < least;
+		u32 end = (joined ? next : p)->step + 1;
+		double sum = p->value + (joined ? next->value : 0);
 
-		value = p->value / ((double)((end - begin) * c->step_ns) / NSEC_PER_SEC);
-		rc = rc ? rc : row_put(t, k, NULL, begin * c->step_ns, value);
+		value = sum / ((double)((end - begin) * c->step_ns) / NSEC_PER_SEC);
+		rc = row_put(t, k, NULL, begin * c->step_ns, value);
 		begin = end;
+		i += joined;
 	}
-	return rc ? rc : row_put(t, k, NULL, begin * c->step_ns, value);
+	return rc || !begin ? rc : row_put(t, k, NULL, begin * c->step_ns, value);
 }
 
 /* Where there is no event there was none. */
