@@ -54,21 +54,24 @@ static void part_cells(struct cell *row, const struct cgroup_usage *u)
 	row[TOP_G_KERNEL] = cell_u64(u->kernel_bytes);
 }
 
-/* What rose since the interval before. */
-static void change_cells(struct report *r, struct cell *row, const struct cgroup_usage *u,
-	const struct cgroup_usage *was)
+/* What rose since the sample before. How many were killed is told once. */
+static void change_cells(const struct top_view *v, struct report *r, struct cell *row,
+	const struct cgroup_usage *u, const struct cgroup_usage *was)
 {
-	double seconds = report_seconds(r);
-	u64 waited = counter_rise(was->some_total_us, u->some_total_us) * 1000;
+	double seconds = top_seconds(r, was->h.time_ns, u->h.time_ns);
+	u64 waited = counter_rise(was->some_total_us, u->some_total_us);
 
 	row[TOP_G_GROWTH] =
 		cell_s64((s64)(((double)u->usage_bytes - (double)was->usage_bytes) / seconds));
-	row[TOP_G_HITS] = cell_per_s(r, counter_since(was->limit_hit_total, u->limit_hit_total));
-	row[TOP_G_KILLS] = cell_u64(counter_rise(was->oom_kill_total, u->oom_kill_total));
+	row[TOP_G_HITS] =
+		cell_f64((double)counter_since(was->limit_hit_total, u->limit_hit_total) / seconds);
+	if (!v->due.usage)
+		row[TOP_G_KILLS] = cell_u64(counter_rise(was->oom_kill_total, u->oom_kill_total));
 	if (u->h.flags & CGROUP_HAS_PRESSURE)
-		row[TOP_G_PRESSURE] = cell_share(r, waited);
+		row[TOP_G_PRESSURE] = cell_f64((double)waited / 1e6 / seconds);
 	if (u->h.flags & CGROUP_HAS_PARTS && was->h.flags & CGROUP_HAS_PARTS)
-		row[TOP_G_REFAULTS] = cell_per_s(r, counter_rise(refaults(was), refaults(u)));
+		row[TOP_G_REFAULTS] =
+			cell_f64((double)counter_rise(refaults(was), refaults(u)) / seconds);
 }
 
 static void own_cells(struct report *r, struct cell *row, const struct own *own)
@@ -105,7 +108,7 @@ void top_groups_report(struct top_view *v, struct report *r)
 		part_cells(row, u);
 		was = groups_find(&v->usage, &u->cgroup);
 		if (was && was->h.size)
-			change_cells(r, row, u, was);
+			change_cells(v, r, row, u, was);
 		own_cells(r, row, groups_find(&own, &u->cgroup));
 	}
 	groups_free(&own);

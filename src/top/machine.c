@@ -68,13 +68,10 @@ static void memory_report(struct top_view *v, struct report *r)
 	}
 }
 
-/* The kernel's total and the interval are not of the same moment: it is no more than all of it. */
-static struct cell waited_cell(const struct report *r, u64 us)
+/* The kernel's total and the sample are not of the same moment: it is no more than all of it. */
+static struct cell waited_cell(u64 us, double seconds)
 {
-	struct cell c = cell_share(r, us * 1000);
-
-	c.f = MIN(c.f, 1.0);
-	return c;
+	return cell_f64(MIN((double)us / 1e6 / seconds, 1.0));
 }
 
 static void pressure_cells(const struct top_view *v, struct report *r, struct cell *row)
@@ -91,13 +88,15 @@ static void pressure_cells(const struct top_view *v, struct report *r, struct ce
 		const struct system_pressure *now = &v->pressure[cells[i].resource],
 					     *was = &v->pressure_first[cells[i].resource];
 
+		double seconds = top_seconds(r, was->h.time_ns, now->h.time_ns);
+
 		if (!now->h.size)
 			continue;
 		row[cells[i].some] =
-			waited_cell(r, counter_rise(was->some_total_us, now->some_total_us));
+			waited_cell(counter_rise(was->some_total_us, now->some_total_us), seconds);
 		if (cells[i].full && now->has_full)
 			row[cells[i].full] = waited_cell(
-				r, counter_rise(was->full_total_us, now->full_total_us));
+				counter_rise(was->full_total_us, now->full_total_us), seconds);
 	}
 }
 
@@ -120,15 +119,17 @@ static void counter_cells(const struct top_view *v, struct report *r, struct cel
 		{TOP_M_REFAULTS, {"workingset_refault_anon", "workingset_refault_file"}},
 	};
 
+	double seconds = top_seconds(r, v->due.values_first_ns, v->due.values_ns);
+
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		u64 n = 0;
 
 		for (size_t k = 0; k < 2 && counters[i].names[k]; k++)
 			n += facts_delta(&v->facts, counters[i].names[k]);
 		if (facts_known(&v->facts, counters[i].names[0]))
-			row[counters[i].cell] = cell_per_s(r, n);
+			row[counters[i].cell] = cell_f64((double)n / seconds);
 	}
-	if (facts_known(&v->facts, "oom_kill"))
+	if (facts_known(&v->facts, "oom_kill") && !v->due.values)
 		row[TOP_M_KILLS] = cell_u64(facts_delta(&v->facts, "oom_kill"));
 }
 

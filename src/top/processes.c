@@ -48,12 +48,11 @@ static void look_cells(const struct top_view *v, struct cell *row, const struct 
 static void change_cells(struct report *r, struct cell *row, const struct top_process *p)
 {
 	const struct process_memory *m = &p->now, *was = &p->was;
-	double seconds = report_seconds(r);
+	double seconds = m->h.flags & PROCESS_EVERY ? top_seconds(r, was->h.time_ns, m->h.time_ns)
+						    : report_seconds(r);
 
 	if (!m->h.size || !was->h.size)
 		return;
-	if (m->h.flags & PROCESS_EVERY && m->h.time_ns > was->h.time_ns)
-		seconds = (double)(m->h.time_ns - was->h.time_ns) / 1e9;
 	row[TOP_GROWTH] =
 		cell_s64((s64)(((double)m->rss_bytes - (double)was->rss_bytes) / seconds));
 	row[TOP_CPU] = cell_f64((double)counter_rise(cpu_ns(was), cpu_ns(m)) / 1e9 / seconds);

@@ -12,7 +12,7 @@
 /* One process, by its number. */
 struct top_process {
 	struct process_memory now; /* the last sample; h.size 0: none */
-	struct process_memory was; /* the last one of the interval before; h.size 0: none */
+	struct process_memory was; /* the sample before; h.size 0: none */
 	u64 looked_ns, near_ns;    /* when the next ones were seen; 0: they were not */
 	u64 pss_bytes;
 	double thp_ratio, local_ratio;
@@ -48,17 +48,26 @@ struct top_sample {
 	u64 begin_ns, end_ns;
 };
 
+/* Samples and intervals are a second apart both, and not in step: an interval may have none. What
+ * changed is between the last two samples, whether or not they are of this interval. */
+struct top_due {
+	bool processes, usage, values;  /* no sample was in the interval so far */
+	u64 values_first_ns, values_ns; /* of the two that v->facts has */
+};
+
 #define TOP_RESOURCES (SYSTEM_CPU + 1)
 
 struct top_view {
 	struct facts facts; /* of the interval */
 	struct system_pressure pressure[TOP_RESOURCES], pressure_first[TOP_RESOURCES];
-	struct groups processes;  /* u32 to struct top_process */
-	struct groups usage;      /* cgroup id to struct cgroup_usage at the interval's begin */
-	struct groups zones;      /* struct top_zone_key to struct frag_zone */
-	struct groups paths;      /* struct top_path_key to struct top_path_sum */
-	struct top_sample sample; /* the last one of processes */
-	struct top_sample usage_sample;  /* of groups */
+	bool pressure_due[TOP_RESOURCES]; /* as struct top_due */
+	struct groups processes;          /* u32 to struct top_process */
+	struct groups usage;            /* cgroup id to struct cgroup_usage of the sample before */
+	struct groups zones;            /* struct top_zone_key to struct frag_zone */
+	struct groups paths;            /* struct top_path_key to struct top_path_sum */
+	struct top_sample sample;       /* the last one of processes */
+	struct top_sample usage_sample; /* of groups */
+	struct top_due due;
 	struct rec_cost cost, cost_last; /* at the interval's begin, and so far */
 	struct held held;                /* what the rules say */
 };
@@ -89,6 +98,12 @@ static inline struct cell cell_per_s(const struct report *r, u64 n)
 static inline struct cell cell_share(const struct report *r, u64 ns)
 {
 	return cell_f64((double)ns / 1e9 / report_seconds(r));
+}
+
+/* Between two samples; of the interval, where their times are not known. */
+static inline double top_seconds(const struct report *r, u64 was_ns, u64 now_ns)
+{
+	return now_ns > was_ns && was_ns ? (double)(now_ns - was_ns) / 1e9 : report_seconds(r);
 }
 
 #endif

@@ -146,11 +146,18 @@ static int zone_feed(struct top_view *v, const struct frag_zone *r)
 
 static void pressure_feed(struct top_view *v, const struct system_pressure *r)
 {
+	struct system_pressure *now, *first;
+
 	if (r->resource >= TOP_RESOURCES)
 		return;
-	if (!v->pressure_first[r->resource].h.size)
-		v->pressure_first[r->resource] = *r;
-	v->pressure[r->resource] = *r;
+	now = &v->pressure[r->resource];
+	first = &v->pressure_first[r->resource];
+	if (!first->h.size)
+		*first = *r;
+	else if (v->pressure_due[r->resource])
+		*first = *now;
+	v->pressure_due[r->resource] = false;
+	*now = *r;
 }
 
 /* The first usage of a group is what its growth is counted from. */
@@ -184,12 +191,22 @@ static void processes_reset(struct top_view *v)
 	for (size_t i = 0; i < v->processes.n; i++) {
 		struct top_process *p = groups_value(&v->processes, i);
 
-		p->was = p->now;
+		if (!(p->now.h.flags & PROCESS_EVERY)) /* it is sampled when it has changed */
+			p->was = p->now;
 		p->minor = p->major = p->fault_ns = p->stalls = p->stall_ns = 0;
 	}
 }
 
-static void usage_reset(struct top_view *v)
+static void processes_step(struct top_view *v)
+{
+	for (size_t i = 0; i < v->processes.n; i++) {
+		struct top_process *p = groups_value(&v->processes, i);
+
+		p->was = p->now;
+	}
+}
+
+static void usage_step(struct top_view *v)
 {
 	for (size_t i = 0; i < v->usage.n; i++) {
 		const struct cgroup_usage *now =
@@ -200,15 +217,38 @@ static void usage_reset(struct top_view *v)
 	}
 }
 
-/* What was last is first. */
 static void interval_begin(struct top_view *v)
 {
 	processes_reset(v);
-	usage_reset(v);
 	groups_clear(&v->paths);
-	memcpy(v->pressure_first, v->pressure, sizeof(v->pressure));
-	facts_reset(&v->facts);
+	memset(v->pressure_due, true, sizeof(v->pressure_due));
+	v->due.processes = v->due.usage = v->due.values = true;
 	v->cost = v->cost_last;
+}
+
+/* The first record of a sample: what was last is first. */
+static void sample_step(struct top_view *v, const struct rec *r)
+{
+	struct top_due *due = &v->due;
+
+	if (r->kind == REC_PROCESS_MEMORY && due->processes) {
+		processes_step(v);
+		due->processes = false;
+	}
+	if (r->kind == REC_CGROUP_MEMORY && due->usage) {
+		usage_step(v);
+		due->usage = false;
+	}
+	if (r->kind != REC_SYSTEM_VALUE)
+		return;
+	if (due->values) {
+		facts_reset(&v->facts);
+		due->values_first_ns = due->values_ns;
+		due->values = false;
+	}
+	due->values_ns = r->time_ns;
+	if (!due->values_first_ns)
+		due->values_first_ns = r->time_ns;
 }
 
 static int kind_feed(struct top_view *v, const struct rec *r)
@@ -251,8 +291,10 @@ static int kind_feed(struct top_view *v, const struct rec *r)
 static int top_feed(void *state, const struct rec *r)
 {
 	struct top_view *v = state;
-	int rc = facts_feed(&v->facts, r);
+	int rc;
 
+	sample_step(v, r);
+	rc = facts_feed(&v->facts, r);
 	rc = rc ? rc : kind_feed(v, r);
 	return rc ? rc : held_feed(&v->held, r);
 }

@@ -363,9 +363,66 @@ static void test_the_interval_begins_when_all_is_attached(void **state)
 	view_close(&f);
 }
 
+/* What one interval of a second says of a sample at `time_ns`: of a process, a group, the machine.
+ */
+static void put_samples(struct fixture *f, u64 n, u64 time_ns)
+{
+	struct system_pressure p = {.resource = SYSTEM_CPU, .some_total_us = n * 250000};
+
+	put_process(f, 5, n * 4 * MIB, n * 100, time_ns, PROCESS_EVERY);
+	put_group(f, 11, "/a", n * 10 * MIB, CGROUP_USAGE_NONE, time_ns);
+	PUT(f, p, REC_SYSTEM_PRESSURE, time_ns);
+	put_value(f, SYSTEM_MEMINFO, "MemTotal", 1000 * MIB, time_ns);
+	put_value(f, SYSTEM_VMSTAT, "pgfault", n * 5000, time_ns);
+	put_value(f, SYSTEM_VMSTAT, "oom_kill", n, time_ns);
+}
+
+static void assert_rates(struct fixture *f, bool told)
+{
+	const struct table *t;
+
+	view_report(f);
+	t = view_table_of(f, "top");
+	assert_int_equal(cell_of(t, row_of(t, "pid", 5), "growth_bytes_per_s")->s, 4 * MIB);
+	t = view_table_of(f, "cgroups");
+	assert_int_equal(cell_of(t, 0, "growth_bytes_per_s")->s, 10 * MIB);
+	t = view_table_of(f, "machine");
+	assert_true(cell_of(t, 0, "cpu_some_ratio")->f == 0.25);
+	assert_true(cell_of(t, 0, "faults_per_s")->f == 5000);
+	/* what is counted, and no rate, is told once */
+	assert_int_equal(cell_of(t, 0, "oom_kills")->type, told ? CELL_U64 : CELL_EMPTY);
+}
+
+/* Samples come a second apart, and are not in step with intervals: one without any has the rates of
+ * the last two, and the next one those of its own. */
+static void test_an_interval_without_a_sample_is_not_zero(void **state)
+{
+	u64 n = 1;
+	struct fixture f;
+
+	(void)state;
+	put_begin(&f);
+	put_samples(&f, n, 1900 * NSEC_PER_MSEC);
+	put_tick(&f, 2 * SEC);
+	view_report(&f);
+	for (u64 end = 3; end < 7; end++) {
+		bool comes = end != 4; /* late, which is early in the next interval */
+
+		view_again(&f);
+		interval_next(&f);
+		n += comes;
+		if (comes)
+			put_samples(&f, n, 900 * NSEC_PER_MSEC + n * SEC);
+		put_tick(&f, end * SEC);
+		assert_rates(&f, comes);
+	}
+	view_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_interval_without_a_sample_is_not_zero),
 		cmocka_unit_test(test_memory_adds_up),
 		cmocka_unit_test(test_growth_is_by_the_distance_of_samples),
 		cmocka_unit_test(test_users_are_sums),
