@@ -209,8 +209,11 @@ static int tables_begin(struct comparison *c)
 			continue;
 		if (!table_is_sums(*t))
 			return err_set(c->err, -EINVAL,
-				"--table: the rows of %s are events or a course over time: no two "
-				"recordings have the same",
+				(*t)->nested
+					? "--table: a row of %s holds those below it: they "
+					  "cannot be compared one by one"
+					: "--table: the rows of %s are events or a course over "
+					  "time: no two recordings have the same",
 				(*t)->name);
 		rc = diff_begin(&c->spec, table.name, &table.match);
 		if (rc == -ENOENT)

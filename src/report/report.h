@@ -94,7 +94,8 @@ struct table {
 	u32 stack_limit;  /* of frames shown in text under a row; 0: the default */
 	size_t n_cut;     /* rows already cut by table_arrange */
 	bool failed;      /* memory was short for a row */
-	bool story; /* its rows make sense only together: cut only by a --limit that was given */
+	bool story;  /* its rows make sense only together: cut only by a --limit that was given */
+	bool nested; /* a row is in the sums of that above it: they do not add up */
 	/* See table_keep(). */
 	size_t keep, keep_col;
 	const char *keep_sort;

@@ -70,6 +70,17 @@ total() { # FIELD...
 	[ "$(xargs <sums)" = "$(total before_live_bytes after_live_bytes)" ]
 }
 
+@test "diff: rows that hold those below them are not compared, nor added up" {
+	for n in 1 2; do
+		"$MEMWHY" heap -q --record "tree$n.mw" --out /dev/null -- sh -c 'ls / >/dev/null; ls /' >/dev/null 3>&-
+	done
+	"$MEMWHY" heap --input tree1.mw -o json | jq -e '[.rows[] | select(.table == "tree")] | length > 2' >/dev/null
+	mw_ok diff tree1.mw tree2.mw
+	! grep -q 'Who started whom' <<<"$output" || refuse "$output"
+	mw_error 2 diff --table tree tree1.mw tree2.mw
+	grep -q 'a row of tree holds those below it' <<<"$stderr" || refuse "why"
+}
+
 @test "diff: the other way round it is the other way round" {
 	mw_ok diff -o json "$new" "$old"
 	[ "$(row added status change_peak_bytes change_peak_bytes_ratio)" = "gone -51200 -1" ]

@@ -190,6 +190,7 @@ int heap_tree_add(struct report *r, const struct heap_total *const *of, size_t n
 
 	if (!t || !all)
 		return -ENOMEM;
+	t->nested = true;
 	if (n < 2)
 		return 0;
 	for (size_t i = 0; i < n; i++)
