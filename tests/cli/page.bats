@@ -81,7 +81,7 @@ same_numbers() {
 }
 
 @test "page: over time: rates times their time are the sums of JSON" {
-	"$MEMWHY" faults --record two.mw --out /dev/null -- sh -c 'ls / >/dev/null; sleep 1.1; ls /' >/dev/null 3>&-
+	"$MEMWHY" faults --record two.mw --out /dev/null -- sh -c 'ls / >/dev/null; sleep 2.3; ls /' >/dev/null 3>&-
 	mw_ok report two.mw --out two.html
 	page json two.html | jq -c 'select(.command == "report")' >course.json
 	"$MEMWHY" faults --input two.mw -o json --limit 0 >faults.json

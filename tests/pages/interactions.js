@@ -187,9 +187,32 @@ const steps = {
 		const {rows} = JSON.parse(fs.readFileSync(numaFile, 'utf8')), of = name => rows.filter(row => row.table === name);
 		const strips = await numa.$$eval('[data-table="pages"] svg.strip', list => list.map(e => e.querySelectorAll('rect').length));
 		assert.deepEqual(strips, of('pages').map(row => row.picture.length - 2));
-		assert.ok(strips.length === 3 && strips[0] === 50, strips.join());
+		assert.ok(strips.length === 4 && strips[0] === 50, strips.join());
 		const colours = await numa.$$eval('[data-table="pages"] svg.strip', list => list[0].querySelector('rect').style.fill);
 		assert.match(colours, /^(hsl|rgb)/);
+		const fills = await numa.$$eval('[data-table="pages"] svg.strip', list => list.map(e => [...e.querySelectorAll('rect')].map(r => r.style.fill)));
+		const by = of('pages').findIndex(row => row.what === 'used by thread');
+		const marks = await numa.$$eval('[data-table="timeline"] .swatch', list => list.map(e => [e.parentNode.textContent, e.style.background]));
+		assert.deepEqual(marks.map(m => m[0]), of('timeline').filter(row => row.mark).map(row => row.mark));
+		for (const [mark, colour] of marks) {
+			const at = of('pages')[by].picture.indexOf(mark) - 1;
+			if (at >= 0) assert.equal(fills[by][at], colour);
+		}
+		// A strip stands exactly above its text.
+		const ends = await numa.$$eval('[data-table="pages"] svg.strip', list => list.map(e => [e, e.nextSibling.firstChild]).map(([e, text]) => {
+			const range = document.createRange(), box = e.getBoundingClientRect();
+			range.setStart(text, 1);
+			range.setEnd(text, text.length - 1);
+			const told = range.getBoundingClientRect();
+			return [box.left - told.left, box.right - told.right].map(Math.abs);
+		}));
+		for (const end of ends.flat()) assert.ok(end < 4, `a strip is ${end} pixels beside its text`);
+	},
+	async 'lines of several processes have names, in their colours'({heap}) {
+		const names = await heap.$$eval('.course .plot', list => list.map(e => [...e.querySelectorAll('.line-name')].map(n => [n.textContent, n.querySelector('i').style.background])));
+		const strokes = await heap.$$eval('.course .plot', list => list.map(e => [...e.querySelectorAll('path')].map(p => p.style.stroke).filter(Boolean)));
+		assert.ok(names.flat().length > 1, 'no line has a name');
+		names.forEach((list, i) => assert.deepEqual(list.map(n => n[1]).sort(), strokes[i].sort()));
 	},
 	async 'the story of an OOM kill'({killed}) {
 		if (!killed) return;

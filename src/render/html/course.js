@@ -31,8 +31,21 @@ class Course {
 		return time / this.end * 1000;
 	}
 
-	panel(title, hint, svg) {
-		this.plots.append(h('div', {class: 'plot'}, h('div', {class: 'plot-name'}, h('b', null, title), h('span', null, hint)), h('div', {class: 'plot-of'}, svg)));
+	panel(title, hint, svg, legend) {
+		this.plots.append(h('div', {class: 'plot'}, h('div', {class: 'plot-name'}, h('b', null, title), h('span', null, hint), legend), h('div', {class: 'plot-of'}, svg)));
+	}
+
+	// Which line is which, the highest first.
+	legend(lines) {
+		return lines.map(([of, rows]) => [of, greatest(rows, 0, row => row.value)]).sort((a, b) => b[1] - a[1]).map(([of]) => {
+			const e = h('i');
+			e.style.background = this.lineColour(lines, of);
+			return h('span', {class: 'line-name'}, e, of);
+		});
+	}
+
+	lineColour(lines, of) {
+		return `hsl(${hues[lines.findIndex(line => line[0] === of) % hues.length]} 55% 50%)`;
 	}
 
 	// One panel a kind; of processes, the sum is filled and the largest are lines.
@@ -50,21 +63,22 @@ class Course {
 			const y = v => COURSE_TALL - 2 - v / most * (COURSE_TALL - 6);
 			// A value holds until the next one.
 			const path = rows => rows.map((row, i) => `${i ? 'H' : 'M'}${this.x(row.time_ns).toFixed(1)}${i ? 'V' : ' '}${y(row.value).toFixed(1)}`).join('');
-			const drawn = [];
+			const drawn = [], parts = [...lines].filter(([of]) => of !== 'all');
 			for (const [of, rows] of lines) {
 				const d = path(rows);
 				if (of === 'all') drawn.unshift(h('path', {class: 'under', d: `${d}L${this.x(rows[rows.length - 1].time_ns).toFixed(1)} ${COURSE_TALL}L${this.x(rows[0].time_ns).toFixed(1)} ${COURSE_TALL}Z`}));
-				drawn.push(h('path', {class: of === 'all' || !lines.has('all') ? 'curve' : 'curve part', d}));
+				const line = h('path', {class: of === 'all' || !lines.has('all') ? 'curve' : 'curve part', d});
+				if (of !== 'all') line.style.stroke = this.lineColour(parts, of);
+				drawn.push(line);
 			}
 			const svg = this.svg(`${name}: at most ${unitText(unit, most)}`, drawn);
-			const parts = [...lines].filter(([of]) => of !== 'all').map(([of, rows]) => [of, rows]);
 			svg.addEventListener('mousemove', event => {
 				const time = this.timeAt(svg, event), at = rows => rows.findLast(row => row.time_ns <= time);
 				const said = [...lines].map(([of, rows]) => [of, at(rows)]).filter(([, row]) => row).map(([of, row]) => `${parts.length ? of + ': ' : ''}${unitText(unit, row.value)}`);
 				if (said.length) tip.at(event, `${name}, ${timeText(Math.round(time))}`, ...said);
 			});
 			svg.addEventListener('mouseleave', () => tip.hide());
-			this.panel(name, `at most ${unitText(unit, most)}`, svg);
+			this.panel(name, `at most ${unitText(unit, most)}`, svg, this.legend(parts));
 		}
 	}
 

@@ -75,6 +75,13 @@ void html_add_element(struct str *out, const char *tag, const char *class, const
 	str_addf(out, "</%s>", tag);
 }
 
+/* What joins two commands in a line, or ends it. Where commands are lines of their own it is not
+ * shown. */
+static bool is_join(const char *piece)
+{
+	return *piece && strspn(piece, " ,;.") == strlen(piece);
+}
+
 void html_add_commands(struct str *out, const char *text)
 {
 	_cleanup_free_ char *copy = strdup(text);
@@ -86,6 +93,8 @@ void html_add_commands(struct str *out, const char *text)
 	while ((piece = strsep(&rest, "`"))) {
 		if (command)
 			html_add_element(out, "code", "cmd", piece);
+		else if (is_join(piece))
+			html_add_element(out, "span", "join", piece);
 		else
 			html_add(out, piece);
 		command = !command;

@@ -56,17 +56,27 @@ class Heat {
 	}
 }
 
-// Parts of a time or of an object, a character each: a node has a colour, shades say how much.
+// Parts of a time or of an object, a character each: a node or a thread has a colour, shades say how
+// much. A strip is as wide as its text below it.
 const SHADES = ' .:-=+*#%@';
+const markColour = c => Number.isNaN(parseInt(c, 36)) ? c === '*' ? 'var(--soft)' : 'var(--line-soft)' : `hsl(${hues[parseInt(c, 36) % hues.length]} 48% 58%)`;
 
 function strip(text) {
-	const parts = [...text.replace(/^\||\|$/g, '')], shades = parts.some(c => ':-=+*#%@'.includes(c)), wide = 7;
-	return h('svg', {width: parts.length * wide, height: 16, viewBox: `0 0 ${parts.length * wide} 16`, role: 'img', 'aria-label': text, class: 'strip'}, parts.map((c, i) => {
-		const e = h('rect', {x: i * wide, y: 0, width: wide, height: 16}), node = parseInt(c, 36);
-		if (shades) e.style.fill = `color-mix(in srgb, var(--grew) ${Math.max(0, SHADES.indexOf(c)) * 11}%, var(--line-soft))`;
-		else e.style.fill = Number.isNaN(node) ? 'var(--line-soft)' : `hsl(${hues[node % hues.length]} 48% 58%)`;
+	const parts = [...text.replace(/^\||\|$/g, '')], shades = !parts.some(c => /[a-z0-9]/.test(c));
+	const svg = h('svg', {viewBox: `0 0 ${parts.length} 1`, preserveAspectRatio: 'none', role: 'img', 'aria-label': text, class: 'strip'}, parts.map((c, i) => {
+		const e = h('rect', {x: i, y: 0, width: 1, height: 1});
+		e.style.fill = shades ? `color-mix(in srgb, var(--grew) ${Math.max(0, SHADES.indexOf(c)) * 11}%, var(--line-soft))` : markColour(c);
 		return e;
 	}), h('title', null, text));
+	svg.style.width = parts.length + 'ch';
+	if (text.startsWith('|')) svg.style.setProperty('--from', '1ch');
+	return svg;
+}
+
+function swatch(mark) {
+	const e = h('i', {class: 'swatch'});
+	e.style.background = markColour(mark);
+	return e;
 }
 
 // Parts of a whole as one bar: where memory has gone.

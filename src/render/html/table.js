@@ -129,7 +129,8 @@ class Table {
 
 	cell(c, row, main, most) {
 		const v = row[c.name];
-		if (c.name === 'picture' && v) return h('td', {class: 'where'}, strip(v), h('span', null, v));
+		if (c.name === 'picture' && v) return h('td', {class: 'where'}, strip(v), h('span', {class: 'picture'}, v));
+		if (c.name === 'mark' && v) return h('td', null, swatch(v), v);
 		if (c.type === 'hist') return h('td', null, v && v.length ? histSmall(v) : '\u2013');
 		const text = cellText(c, v);
 		const td = h('td', {class: c === main ? 'n main' : c.type === 'number' ? 'n' : c.below ? 'wrap' : text.length > 48 ? 'long' : null,

@@ -11,6 +11,7 @@
 #define ROWS_MAX 1000000
 #define SLOTS 50       /* of a picture */
 #define LINES_MAX 2000 /* rows of the timeline: the first ones seen */
+#define MARKS 26       /* threads that have a letter */
 
 /* What was asked for, as a filter over all accesses. */
 struct filter {
@@ -204,6 +205,63 @@ static int flow_report(struct report *r, const struct numa_feed *f, const struct
 	return rc;
 }
 
+/* Threads in a picture are letters: 'a' has most accesses. */
+struct marks {
+	u32 threads[MARKS];
+	size_t n;
+};
+
+/* '*': one of those that have none. */
+static char mark_of(const struct marks *m, u32 thread)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->threads[i] == thread)
+			return (char)('a' + i);
+	return '*';
+}
+
+/* Moves the thread with most accesses of those left to the marks. */
+static void mark_next(struct marks *m, struct groups *sums)
+{
+	u64 *best = NULL;
+	size_t at = 0;
+
+	for (size_t i = 0; i < sums->n; i++) {
+		u64 *n = groups_value(sums, i);
+
+		if (!*n || (best && *n <= *best))
+			continue;
+		best = n;
+		at = i;
+	}
+	if (!best)
+		return;
+	m->threads[m->n++] = *(const u32 *)groups_key(sums, at);
+	*best = 0;
+}
+
+static int marks_make(const struct numa_feed *f, const struct filter *w, struct marks *ret)
+{
+	struct numa_flow flow = numa_flow_all(f);
+	const struct numa_access *a;
+	struct groups sums;
+	int rc = 0;
+
+	groups_init(&sums, sizeof(u32), sizeof(u64));
+	while (!rc && (a = numa_flow_next(&flow))) {
+		u64 *sum = wanted(w, f, a) ? groups_get(&sums, &a->thread) : NULL;
+
+		if (sum)
+			*sum += numa_access_weight(a);
+		else if (wanted(w, f, a))
+			rc = -ENOMEM;
+	}
+	for (size_t i = 0; i < MARKS && !rc; i++)
+		mark_next(ret, &sums);
+	groups_free(&sums);
+	return rc;
+}
+
 /* Of one row of the timeline: in each slot, accesses from each node. */
 struct line {
 	u64 accesses, local, remote;
@@ -287,7 +345,7 @@ static const char *count_picture(struct report *r, const struct groups *lines, b
 }
 
 struct time_row {
-	const char *who, *picture;
+	const char *who, *picture, *mark;
 	const struct line *line; /* NULL: how many there are */
 };
 
@@ -298,6 +356,10 @@ CELL_EXPR(time_remote, struct time_row,
 static const struct cell_column time_columns[] = {
 	CELL_FROM(0, struct time_row, who, "who", "WHO", CELL_TEXT, UNIT_NONE, 0,
 		"a thread; with --thread an object; or how many threads, or nodes", cell_of_text),
+	CELL_FROM(0, struct time_row, mark, "mark", "MARK", CELL_TEXT, UNIT_NONE, COL_ASIDE,
+		"the letter of the thread in the picture of the pages; '*': of those with fewer "
+		"accesses",
+		cell_of_text),
 	CELL_BY(0, "accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WEIGHT, "(estimated)",
 		time_accesses),
 	CELL_BY(0, "remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, 0, "of them (sampled)",
@@ -315,24 +377,26 @@ static const struct cell_column time_columns[] = {
 static int count_row(
 	struct table *t, struct report *r, const struct groups *lines, const char *who, bool nodes)
 {
-	const struct time_row row = {who, count_picture(r, lines, nodes), NULL};
+	const struct time_row row = {.who = who, .picture = count_picture(r, lines, nodes)};
 
 	return cells_one(t, r, time_columns, &row, NULL);
 }
 
 static int line_row(struct table *t, struct report *r, const struct numa_feed *f,
-	const struct filter *w, u32 key, const struct line *l)
+	const struct marks *m, u32 key, const struct line *l)
 {
-	const struct numa_thread *thread = w->by_thread ? NULL : numa_thread(f, key);
+	const struct numa_thread *thread = m ? numa_thread(f, key) : NULL;
 	struct time_row row = {.picture = line_picture(r, l), .line = l};
 
 	row.who = thread ? report_text(r, "%s (%u)",
 				   stream_comm(r->stream, thread->tgid, thread->tid), thread->tid)
 			 : object_name(r, f, key);
+	row.mark = m ? report_text(r, "%c", mark_of(m, key)) : NULL;
 	return cells_one(t, r, time_columns, &row, NULL);
 }
 
-static int timeline_report(struct report *r, const struct numa_feed *f, const struct filter *w)
+static int timeline_report(
+	struct report *r, const struct numa_feed *f, const struct filter *w, const struct marks *m)
 {
 	struct table *t =
 		cells_table(r, "timeline", "Over time", time_columns, ARRAY_SIZE(time_columns));
@@ -345,8 +409,8 @@ static int timeline_report(struct report *r, const struct numa_feed *f, const st
 	groups_init(&lines, sizeof(u32), sizeof(struct line));
 	rc = lines_sum(f, w, &lines);
 	for (size_t i = 0; !rc && i < lines.n && i < LINES_MAX; i++)
-		rc = line_row(
-			t, r, f, w, *(const u32 *)groups_key(&lines, i), groups_value(&lines, i));
+		rc = line_row(t, r, f, w->by_thread ? NULL : m, *(const u32 *)groups_key(&lines, i),
+			groups_value(&lines, i));
 	if (!rc && lines.n)
 		rc = count_row(t, r, &lines,
 			w->by_thread ? "objects at a time" : "threads at a time", false);
@@ -359,11 +423,12 @@ static int timeline_report(struct report *r, const struct numa_feed *f, const st
 struct part {
 	s8 on;
 	u32 from[NUMA_NODES];
+	u32 by[MARKS + 1]; /* the last: threads without a letter */
 	u64 judged, remote;
 };
 
-static void parts_sum(
-	struct numa_feed *f, u32 object, const struct object *o, struct part parts[SLOTS])
+static void parts_sum(struct numa_feed *f, u32 object, const struct object *o,
+	const struct marks *m, struct part parts[SLOTS])
 {
 	struct numa_flow flow = numa_flow_object(f, object);
 	const struct numa_placed *placed;
@@ -372,6 +437,7 @@ static void parts_sum(
 
 	while ((a = numa_flow_next(&flow))) {
 		int remote = numa_access_remote(a);
+		char mark = mark_of(m, a->thread);
 		struct part *p;
 
 		if (a->address < o->start || a->address - o->start >= o->bytes)
@@ -380,6 +446,7 @@ static void parts_sum(
 		p->on = a->page_node >= 0 ? a->page_node : p->on;
 		if (a->cpu_node >= 0)
 			p->from[a->cpu_node]++;
+		p->by[mark == '*' ? MARKS : mark - 'a']++;
 		p->judged += remote >= 0;
 		p->remote += remote > 0;
 	}
@@ -393,18 +460,27 @@ static void parts_sum(
 				placed[i].node;
 }
 
-static void part_pictures(const struct part parts[SLOTS], char on[SLOTS + 1], char from[SLOTS + 1],
-	char remote[SLOTS + 1])
+static u32 most_of(const u32 *counts, u32 n)
+{
+	u32 best = 0;
+
+	for (u32 i = 1; i < n; i++)
+		best = counts[i] > counts[best] ? i : best;
+	return best;
+}
+
+enum page_picture { PAGES_ON, PAGES_FROM, PAGES_BY, PAGES_REMOTE, PAGES_PICTURES };
+
+static void part_pictures(const struct part parts[SLOTS], char pictures[PAGES_PICTURES][SLOTS + 1])
 {
 	for (u32 i = 0; i < SLOTS; i++) {
 		const struct part *p = &parts[i];
-		u32 best = 0;
+		u32 from = most_of(p->from, NUMA_NODES), by = most_of(p->by, MARKS + 1);
 
-		for (u32 n = 1; n < NUMA_NODES; n++)
-			best = p->from[n] > p->from[best] ? n : best;
-		on[i] = p->on >= 0 ? numa_digit(p->on) : '.';
-		from[i] = p->from[best] ? numa_digit((s32)best) : '.';
-		remote[i] = p->judged ? numa_shade(p->remote, p->judged) : '.';
+		pictures[PAGES_ON][i] = p->on >= 0 ? numa_digit(p->on) : '.';
+		pictures[PAGES_FROM][i] = p->from[from] ? numa_digit((s32)from) : '.';
+		pictures[PAGES_BY][i] = !p->by[by] ? '.' : by == MARKS ? '*' : (char)('a' + by);
+		pictures[PAGES_REMOTE][i] = p->judged ? numa_shade(p->remote, p->judged) : '.';
 	}
 }
 
@@ -420,9 +496,9 @@ static const struct cell_column page_columns[] = {
 		"of the object", cell_of_known),
 	CELL_FROM(0, struct page_row, picture, "picture", "FROM ITS BEGIN TO ITS END", CELL_TEXT,
 		UNIT_NONE, COL_ASIDE,
-		"a fiftieth of the object each: the node it lies on as seen last, the node that "
-		"uses "
-		"it most, and how remote it is (' ': not at all, '@': all)",
+		"a fiftieth of the object each: the node it lies on as seen last, the node and the "
+		"thread that use it most (the thread by its mark in the timeline), and how remote "
+		"it is (' ': not at all, '@': all)",
 		cell_of_text),
 };
 
@@ -434,12 +510,14 @@ const struct view_table numa_flow_tables[] = {
 };
 
 /* Of one object only: several have no common begin and end. */
-static int pages_report(struct report *r, struct numa_feed *f, const struct filter *w)
+static int pages_report(
+	struct report *r, struct numa_feed *f, const struct filter *w, const struct marks *m)
 {
 	struct table *t =
 		cells_table(r, "pages", "Its pages", page_columns, ARRAY_SIZE(page_columns));
-	static const char *const what[] = {"lie on node", "used from node", "remote"};
-	char pictures[3][SLOTS + 1] = {};
+	static const char *const what[PAGES_PICTURES] = {
+		"lie on node", "used from node", "used by thread", "remote"};
+	char pictures[PAGES_PICTURES][SLOTS + 1] = {};
 	struct part *parts;
 	struct object o;
 
@@ -452,10 +530,10 @@ static int pages_report(struct report *r, struct numa_feed *f, const struct filt
 		return -ENOMEM;
 	for (u32 i = 0; i < SLOTS; i++)
 		parts[i].on = -1;
-	parts_sum(f, w->one, &o, parts);
-	part_pictures(parts, pictures[0], pictures[1], pictures[2]);
+	parts_sum(f, w->one, &o, m, parts);
+	part_pictures(parts, pictures);
 	free(parts);
-	for (u32 i = 0; i < ARRAY_SIZE(what); i++) {
+	for (u32 i = 0; i < PAGES_PICTURES; i++) {
 		const struct page_row row = {
 			what[i], report_text(r, "|%s|", pictures[i]), i ? 0 : o.bytes};
 
@@ -468,13 +546,15 @@ static int pages_report(struct report *r, struct numa_feed *f, const struct filt
 int numa_flows_report(struct report *r, struct numa_feed *f, const struct numa_flow_asked *asked)
 {
 	struct filter w = {};
+	struct marks marks = {};
 	int rc = filter_make(r, f, asked, &w);
 
 	if (!rc)
 		filter_bounds(&w, f);
+	rc = rc ? rc : marks_make(f, &w, &marks);
 	rc = rc ? rc : flow_report(r, f, &w);
-	rc = rc ? rc : timeline_report(r, f, &w);
-	rc = rc ? rc : pages_report(r, f, &w);
+	rc = rc ? rc : timeline_report(r, f, &w, &marks);
+	rc = rc ? rc : pages_report(r, f, &w, &marks);
 	free(w.objects);
 	return rc;
 }

@@ -218,21 +218,28 @@ static void test_flow(void **state)
 		.n_operands = 1,
 		.opts = &(struct numa_opts){.object = "table"}});
 	producer();
+	for (u32 i = 0; i < 200; i++) /* another thread has the end of it, seldom */
+		touch(0x410000 + 65536 - 200 * (1 + i % 20), PID + 2, 0, 0, 1);
 	view_report(&f);
 	t = view_table_of(&f, "flow");
-	assert_int_equal(t->n_rows, 300);
+	assert_int_equal(t->n_rows, 500);
 	assert_int_equal(cell_number(t, 1, "offset_bytes"), 200);
 	assert_int_equal(cell_number(t, 1, "tid"), PID + 1);
 	assert_int_equal(cell_number(t, 1, "cpu_node"), 1);
 	assert_true(cell_at(t, 1, "remote")->b);
 	assert_cell_text(t, 1, "node_known_by", "physical address");
 	t = view_table_of(&f, "timeline");
-	assert_int_equal(t->n_rows, 3);
+	assert_int_equal(t->n_rows, 4);
+	assert_cell_text(t, 0, "mark", "a"); /* the most accesses */
+	assert_cell_text(t, 1, "mark", "b");
+	assert_int_equal(cell_at(t, 2, "mark")->type, CELL_EMPTY);
 	assert_non_null(strstr(cell_at(t, 0, "picture")->text, "1111"));
 	t = view_table_of(&f, "pages");
 	assert_cell_text(t, 0, "what", "lie on node");
 	assert_non_null(strstr(cell_at(t, 0, "picture")->text, "0000"));
 	assert_non_null(strstr(cell_at(t, 1, "picture")->text, "1111"));
+	assert_cell_text(t, 2, "what", "used by thread");
+	assert_cell_text(t, 2, "picture", "|aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbb|");
 	view_close(&f);
 	open_with(&(struct view_options){
 		.operands = words, .n_operands = 1, .opts = &(struct numa_opts){.thread = "100"}});
