@@ -137,25 +137,75 @@ static void bar_draw(const struct ui *ui, struct canvas *c, int y)
 	canvas_put_right(c, y, 0, c->cols, STYLE_BOLD, str_get(&total));
 }
 
+/* What can be had without swapping, as the kernel estimates it: no part, but what people ask for.
+ */
+static int available_draw(const struct ui *ui, struct canvas *c, int y)
+{
+	const struct cell *v = machine(ui, TOP_M_AVAILABLE);
+	_cleanup_str_ struct str s = {}, value = {};
+
+	if (v->type == CELL_EMPTY || !v->u)
+		return c->cols;
+	str_addf(&s, "available %s", machine_text(ui, TOP_M_AVAILABLE, &value));
+	canvas_put_right(c, y, 0, c->cols, STYLE_BOLD, str_get(&s));
+	return c->cols - (int)s.len - 2;
+}
+
+/* "slab(l)": its sign in the bar is not its first letter. */
+static void part_text(const struct table *t, size_t i, struct str *out)
+{
+	const struct cell *name = table_cell(t, i, TOP_P_PART);
+	u64 bytes = table_cell(t, i, TOP_P_BYTES)->u;
+	char buf[UNIT_BUF], sign = i < sizeof(part_signs) - 1 ? part_signs[i] : ' ';
+
+	if (name->type != CELL_TEXT || !bytes)
+		return;
+	str_add(out, name->text);
+	if (sign != ' ' && sign != name->text[0])
+		str_addf(out, "(%c)", sign);
+	str_addf(out, " %s", fmt_bytes(buf, bytes));
+}
+
+/* Where not all have room, those from here on; the smallest go. */
+static u64 legend_least(const struct table *t, int room)
+{
+	u64 least = 0;
+
+	while (true) {
+		u64 next = UINT64_MAX;
+		int width = 0;
+
+		for (size_t i = 0; i < t->n_rows; i++) {
+			u64 bytes = table_cell(t, i, TOP_P_BYTES)->u;
+			_cleanup_str_ struct str s = {};
+
+			if (bytes < least)
+				continue;
+			part_text(t, i, &s);
+			width += s.len ? (int)s.len + 2 : 0;
+			next = s.len ? MIN(next, bytes) : next;
+		}
+		if (width - 2 <= room || next == UINT64_MAX)
+			return least;
+		least = next + 1;
+	}
+}
+
 static void legend_draw(const struct ui *ui, struct canvas *c, int y)
 {
 	const struct table *t = &ui->scene.tables[TOP_MEMORY];
-	int x = LABEL;
+	int x = LABEL, end = available_draw(ui, c, y);
+	u64 least = legend_least(t, end - LABEL);
 
 	for (size_t i = 0; i < t->n_rows; i++) {
-		const struct cell *part = table_cell(t, i, TOP_P_PART);
 		_cleanup_str_ struct str s = {};
-		char bytes[UNIT_BUF];
 
-		if (part->type != CELL_TEXT || !table_cell(t, i, TOP_P_BYTES)->u)
+		if (table_cell(t, i, TOP_P_BYTES)->u < least)
 			continue;
-		/* one that has no room is left out as a whole, not cut */
-		str_addf(&s, "%s %s", part->text,
-			fmt_bytes(bytes, table_cell(t, i, TOP_P_BYTES)->u));
-		if (x + (int)s.len > c->cols)
-			return;
-		x = canvas_put(c, y, x, c->cols, STYLE_BAR + (enum style)MIN(i, 8UL), str_get(&s));
-		x += 2;
+		part_text(t, i, &s);
+		if (!s.len)
+			continue;
+		x = canvas_put(c, y, x, end - x, STYLE_BAR + (enum style)MIN(i, 8UL), str_get(&s)) + 2;
 	}
 }
 

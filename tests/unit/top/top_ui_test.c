@@ -183,6 +183,33 @@ static void test_first_screen(void **state)
 	watch_end(&w);
 }
 
+/* Of a bar with all parts, where not all have room, the smallest have no words: what is free and
+ * what is available is always told. */
+static void test_the_bar_is_explained(void **state)
+{
+	static const u64 mib[] = {300, 20, 250, 30, 4, 5, 8, 7, 400};
+	static const char *const says[] = {
+		"      anon 300 MiB  cache 250 MiB  free 400 MiB              available 600 MiB",
+		"      anon 300 MiB  shmem 20.0 MiB  cache 250 MiB  slab(l) 30.0 MiB  huge 8.00 "
+		"MiB  free "
+		"400 MiB     available 600 MiB",
+	};
+
+	(void)state;
+	for (int wide = 0; wide < 2; wide++) {
+		struct watched w;
+
+		watch_begin(&w, false, 1, 24, wide ? 118 : 78);
+		for (size_t i = 0; i < ARRAY_SIZE(mib); i++)
+			*table_cell(&w.ui.scene.tables[TOP_MEMORY], i, TOP_P_BYTES) =
+				cell_u64(mib[i] * MIB);
+		*table_cell(&w.ui.scene.tables[TOP_MACHINE], 0, TOP_M_AVAILABLE) =
+			cell_u64(600 * MIB);
+		assert_string_equal(line(&w, 2), says[wide]);
+		watch_end(&w);
+	}
+}
+
 static void frame_put(struct watched *w, u32 n)
 {
 	_cleanup_str_ struct str packed = {};
@@ -910,6 +937,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_screen),
+		cmocka_unit_test(test_the_bar_is_explained),
 		cmocka_unit_test(test_trends_of_a_process),
 		cmocka_unit_test(test_finding_stays),
 		cmocka_unit_test(test_finding_is_followed_behind_help),
