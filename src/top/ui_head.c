@@ -205,7 +205,8 @@ static void legend_draw(const struct ui *ui, struct canvas *c, int y)
 		part_text(t, i, &s);
 		if (!s.len)
 			continue;
-		x = canvas_put(c, y, x, end - x, STYLE_BAR + (enum style)MIN(i, 8UL), str_get(&s)) + 2;
+		x = canvas_put(c, y, x, end - x, STYLE_BAR + (enum style)MIN(i, 8UL), str_get(&s));
+		x += 2;
 	}
 }
 
