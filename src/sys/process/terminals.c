@@ -3,11 +3,16 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/answering.h"
+#include "base/util.h"
 #include "sys/mounts.h"
 #include "sys/root.h"
 #include "sys/scan.h"
@@ -25,6 +30,23 @@ u64 terminals_max_parse(const char *options)
 	return scan_u64(&s, &n) ? n : UINT64_MAX;
 }
 
+/* Something else may be mounted over it, whose server does not answer. */
+static DIR *devpts_open(const char *path)
+{
+	_cleanup_close_ int at = answering_open(AT_FDCWD, path, O_DIRECTORY, 0);
+	struct statfs fs;
+	DIR *dir;
+	int fd;
+
+	if (at < 0 || fstatfs(at, &fs) || fs.f_type != DEVPTS_SUPER_MAGIC)
+		return NULL;
+	fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !dir)
+		close(fd);
+	return dir;
+}
+
 /* Each has an entry with its number there. */
 static u64 entries(u32 pid, const char *point)
 {
@@ -35,7 +57,7 @@ static u64 entries(u32 pid, const char *point)
 
 	if (sys_path(path, "/proc/%u/root%s", pid, point))
 		return 0;
-	dir = opendir(path);
+	dir = devpts_open(path);
 	if (!dir)
 		return 0;
 	while ((e = readdir(dir)))
