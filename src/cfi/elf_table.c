@@ -4,9 +4,13 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EH_FRAME_MAX (64ULL << 20) /* more than ten times that of LLVM */
 #define HEADER_VERSION 1
+#define ENTRY_MAX (64U << 10) /* bytes of one function's, or of what many have in common */
+#define INDEX_HEAD 64         /* what comes before the index, at most */
+#define INDEX_ENCODING (CFI_PE_DATA | CFI_PE_S4)
 
 /* Bytes of the file, read into memory that is libelf's. */
 static int file_bytes(const struct elf_file *file, u64 offset, u64 n, const u8 **ret)
@@ -120,6 +124,21 @@ static int section_from_name(
 	return 0;
 }
 
+/* -ENOENT: the file has none. */
+static int index_find(const struct elf_file *file, GElf_Phdr *ret)
+{
+	size_t n;
+
+	if (elf_getphdrnum(file->elf, &n))
+		return -ENOENT;
+	for (size_t i = 0; i < n; i++)
+		if (!gelf_getphdr(file->elf, (int)i, ret))
+			return -ENOENT;
+		else if (ret->p_type == PT_GNU_EH_FRAME)
+			return ret->p_filesz < 8 ? -ENOENT : 0;
+	return -ENOENT;
+}
+
 /* Files without section headers: by PT_GNU_EH_FRAME. The section's end is not told; it ends with a
  * terminator, at the latest with its segment. */
 static int section_from_header(
@@ -130,17 +149,10 @@ static int section_from_header(
 	const struct elf_segment *segment;
 	struct cfi_bytes bytes;
 	GElf_Phdr p = {};
-	size_t n;
 	u8 encoding;
 	int rc;
 
-	if (elf_getphdrnum(file->elf, &n))
-		return -ENOENT;
-	for (size_t i = 0; i < n && p.p_type != PT_GNU_EH_FRAME; i++) {
-		if (!gelf_getphdr(file->elf, (int)i, &p))
-			return -ENOENT;
-	}
-	if (p.p_type != PT_GNU_EH_FRAME || p.p_filesz < 8)
+	if (index_find(file, &p))
 		return -ENOENT;
 	header = (struct cfi_section){.size = MIN(p.p_filesz, 16ULL), .address = p.p_vaddr};
 	rc = file_bytes(file, p.p_offset, header.size, &header.data);
@@ -198,6 +210,152 @@ int cfi_elf_source(
 		return err_set(err, rc, "the file has no call-frame information (.eh_frame)");
 	if (rc)
 		return err_errno(err, rc, "its call-frame information cannot be read");
+	*ret = source;
+	return 0;
+}
+
+/* The index: where its entries begin in the file, how many, and what they are relative to. */
+struct index {
+	u64 offset, n, base;
+};
+
+static int index_open(const struct elf_file *file, struct index *ret)
+{
+	u8 head[INDEX_HEAD];
+	struct cfi_section section = {.data = head};
+	struct cfi_bytes b;
+	GElf_Phdr p = {};
+	u8 pointer, count, entry;
+
+	if (index_find(file, &p))
+		return -ENOENT;
+	section.size = MIN(p.p_filesz, (u64)sizeof(head));
+	section.address = p.p_vaddr;
+	if (p.p_offset > INT64_MAX ||
+		pread(file->fd, head, section.size, (off_t)p.p_offset) != (ssize_t)section.size)
+		return -EIO;
+	b = cfi_bytes_of(&section, 0, section.size);
+	if (cfi_u8(&b) != HEADER_VERSION)
+		return -ENOENT;
+	pointer = cfi_u8(&b);
+	count = cfi_u8(&b);
+	entry = cfi_u8(&b);
+	cfi_pointer(&b, &section, pointer, section.address);
+	ret->n = cfi_number(&b, count & CFI_PE_FORMAT);
+	ret->offset = p.p_offset + (u64)(b.at - head);
+	ret->base = p.p_vaddr;
+	return b.bad || entry != INDEX_ENCODING || ret->n > (p.p_filesz - (u64)(b.at - head)) / 8
+		       ? -ENOENT
+		       : 0;
+}
+
+/* The i-th start of code, or (half 1) the address of its entry. */
+static int index_read(
+	const struct elf_file *file, const struct index *index, u64 i, u32 half, u64 *ret)
+{
+	s32 relative;
+
+	if (pread(file->fd, &relative, sizeof(relative),
+		    (off_t)(index->offset + 8 * i + 4 * half)) != sizeof(relative))
+		return -EIO;
+	*ret = index->base + (u64)(s64)relative;
+	return 0;
+}
+
+/* The address of the entry for what begins last at or before the address. */
+static int index_search(
+	const struct elf_file *file, const struct index *index, u64 address, u64 *ret)
+{
+	u64 low = 0, high = index->n, at;
+
+	while (low < high) {
+		u64 mid = low + (high - low) / 2;
+		int rc = index_read(file, index, mid, 0, &at);
+
+		if (rc)
+			return rc;
+		if (at <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? index_read(file, index, low - 1, 1, ret) : -ENOENT;
+}
+
+/* An entry of .eh_frame, whole, at the end of the buffer. */
+static int entry_append(const struct elf_file *file, u64 address, cfi_buffer *to)
+{
+	const struct elf_segment *segment = segment_at(file, address);
+	u64 offset, size;
+	u32 length;
+
+	if (!segment)
+		return -ENOENT;
+	offset = segment->offset + (address - segment->address);
+	if (offset > INT64_MAX - ENTRY_MAX ||
+		pread(file->fd, &length, sizeof(length), (off_t)offset) != sizeof(length))
+		return -EIO;
+	if (length < sizeof(u32) || length > ENTRY_MAX)
+		return -EFBIG;
+	size = sizeof(length) + length;
+	if (vec_reserve(to, size))
+		return -ENOMEM;
+	if (pread(file->fd, to->v + to->n, size, (off_t)offset) != (ssize_t)size)
+		return -EIO;
+	to->n += size;
+	return 0;
+}
+
+/* What many functions have in common comes first, then the function, where it is in the file: its
+ * addresses are relative to that. It refers to the other by how far that is before. */
+static int function_read(const struct elf_file *file, u64 address, cfi_buffer *buffer, u64 *ret_at)
+{
+	static const u32 end;
+	u32 back, here;
+	u64 common;
+	int rc;
+
+	buffer->n = 0;
+	rc = entry_append(file, address, buffer);
+	if (rc)
+		return rc;
+	memcpy(&back, buffer->v + sizeof(u32), sizeof(back));
+	buffer->n = 0;
+	rc = back ? entry_append(file, address + sizeof(u32) - back, buffer) : -ENOENT;
+	common = buffer->n;
+	rc = rc ? rc : entry_append(file, address, buffer);
+	if (!rc && vec_reserve(buffer, sizeof(end)))
+		rc = -ENOMEM;
+	if (rc)
+		return rc;
+	here = (u32)common + sizeof(u32);
+	memcpy(buffer->v + common + sizeof(u32), &here, sizeof(here));
+	memcpy(buffer->v + buffer->n, &end, sizeof(end));
+	buffer->n += sizeof(end);
+	*ret_at = address - common;
+	return 0;
+}
+
+int cfi_elf_function(
+	const struct elf_file *file, u64 address, cfi_buffer *buffer, struct cfi_source *ret)
+{
+	struct cfi_source source = {};
+	struct index index;
+	u64 entry;
+	int rc = file->fd < 0 ? -ENOENT : machine_check(file, NULL);
+
+	if (!rc)
+		rc = code_range(file, &source, NULL);
+	if (!rc)
+		rc = index_open(file, &index);
+	if (!rc)
+		rc = index_search(file, &index, address, &entry);
+	if (!rc)
+		rc = function_read(file, entry, buffer, &source.eh_frame.address);
+	if (rc)
+		return rc;
+	source.eh_frame.data = buffer->v;
+	source.eh_frame.size = buffer->n;
 	*ret = source;
 	return 0;
 }

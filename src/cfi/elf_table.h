@@ -18,7 +18,13 @@ typedef VEC(u8) cfi_buffer;
  * of it than is read. -EIO: it could not be read whole. -ENOMEM. */
 int cfi_elf_source(
 	const struct elf_file *file, cfi_buffer *buffer, struct cfi_source *ret, struct err *err);
-/* The same, and the table. */
+/* Of one function only, that the address is in, by the sorted index beside the section
+ * (.eh_frame_hdr): a few reads, whatever the size of the file. The file is one, no image; the bytes
+ * are in the buffer, and of eh_frame these alone. -ENOENT: there is no index, or no such function.
+ * -EFBIG: what it has of it is more than any compiler writes. */
+int cfi_elf_function(
+	const struct elf_file *file, u64 address, cfi_buffer *buffer, struct cfi_source *ret);
+/* The same as cfi_elf_source(), and the table. */
 int cfi_elf_compile(const struct elf_file *file, struct cfi_table **ret, struct err *err);
 
 #endif

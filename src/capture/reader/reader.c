@@ -322,20 +322,37 @@ static int table_read(struct reader *r, const struct reader_table_answer *a,
 	return 0;
 }
 
-int reader_table(struct reader *r, const struct reader_file *file, struct cfi_table **ret)
+static int table_answered(
+	struct reader *r, const struct reader_file *file, u64 until, struct cfi_table **ret)
 {
-	u64 begun = clock_mono_ns(), until = begun + ANSWER_NS;
 	struct reader_table_answer a;
-	int rc = send(r->all[r->at].socket, "\1", 1, MSG_NOSIGNAL) == 1 ? 0 : reader_bad(r);
+	int rc = reader_read(r, &a, sizeof(a), until);
 
-	if (!rc)
-		rc = reader_read(r, &a, sizeof(a), until);
 	if (rc)
 		return rc;
 	if (a.rc)
 		return reader_error(r, a.rc);
 	reader_spent(r, &a.spent);
 	return head_is_sound(&a, file) ? table_read(r, &a, file, until, ret) : reader_bad(r);
+}
+
+int reader_table(struct reader *r, const struct reader_file *file, struct cfi_table **ret)
+{
+	u64 until = clock_mono_ns() + ANSWER_NS;
+	int rc = send(r->all[r->at].socket, "\1", 1, MSG_NOSIGNAL) == 1 ? 0 : reader_bad(r);
+
+	return rc ? rc : table_answered(r, file, until, ret);
+}
+
+int reader_function_table(struct reader *r, int fd, const struct reader_file *file, u64 address,
+	struct cfi_table **ret)
+{
+	u64 until = clock_mono_ns() + ANSWER_NS;
+	struct reader_function_ask ask = {.address = address};
+	int rc = reader_ask(r, READER_FUNCTION_TABLE, fd);
+
+	rc = rc ? rc : reader_write(r, &ask, sizeof(ask), until);
+	return rc ? rc : table_answered(r, file, until, ret);
 }
 
 int reader_functions(struct reader *r, int fd, u32 type, const char *const *names, u32 n,

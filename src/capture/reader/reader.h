@@ -46,6 +46,10 @@ int reader_look(struct reader *r, int fd, struct reader_file *ret);
 /* The table, to be freed with cfi_table_free(). */
 int reader_table(struct reader *r, const struct reader_file *file, struct cfi_table **ret);
 void reader_skip(struct reader *r);
+/* The table of the one function of such a file that an address, as loaded, is in: for files whose
+ * whole table is too large. -ENOENT: there is none, or no index to find it by. */
+int reader_function_table(struct reader *r, int fd, const struct reader_file *file, u64 address,
+	struct cfi_table **ret);
 /* Where in a file the functions of these names begin, by a symbol table (SHT_DYNSYM, SHT_SYMTAB);
  * 0: it has none. -ENOENT: there is no such table. ret_static: the file needs no loader. */
 int reader_functions(struct reader *r, int fd, u32 type, const char *const *names, u32 n,

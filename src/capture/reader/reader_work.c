@@ -141,6 +141,27 @@ static void look(int fd)
 	vec_free(&section);
 }
 
+static void function_table(int fd)
+{
+	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
+	struct reader_table_answer failed = {};
+	struct reader_function_ask ask;
+	struct cfi_source source;
+	cfi_buffer bytes = {};
+
+	work_read(&ask, sizeof(ask));
+	failed.rc = elf_file_open(fd, &file);
+	if (!failed.rc)
+		failed.rc = cfi_elf_function(&file, ask.address, &bytes, &source);
+	if (failed.rc) {
+		failed.spent = work_spent();
+		work_write(&failed, sizeof(failed));
+	} else {
+		table_answer(&source);
+	}
+	vec_free(&bytes);
+}
+
 /* A string of a section; NULL: it has no end. */
 static const char *text_at(const Elf_Data *data, u64 at)
 {
@@ -380,6 +401,8 @@ _Noreturn void reader_work(int socket)
 			functions(fd);
 		else if (ask.what == READER_SYMBOL)
 			symbol(fd);
+		else if (ask.what == READER_FUNCTION_TABLE)
+			function_table(fd);
 		else
 			look(fd);
 	}

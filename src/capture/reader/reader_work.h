@@ -15,6 +15,7 @@ enum reader_what {
 	READER_VARIABLES,
 	READER_FUNCTIONS,
 	READER_SYMBOL,
+	READER_FUNCTION_TABLE,
 };
 
 /* Comes with the descriptor of the file, where there is one. */
@@ -42,6 +43,11 @@ struct reader_table_answer {
 	u64 base;
 	struct reader_spent spent;
 	struct cfi_counts counts;
+};
+
+/* Comes behind the ask for the table of one function, which is answered with a table. */
+struct reader_function_ask {
+	u64 address; /* as loaded */
 };
 
 /* Comes behind the ask for variables. */

@@ -1,9 +1,11 @@
 /*
- * Perf events that copy the stack of one thread at its page faults. Kernels of Debian and others
- * refuse them to whoever lacks CAP_SYS_ADMIN where kernel.perf_event_paranoid is above 2, which is
- * their default, and a session has given that up by the time it knows whom to look at. There a
- * process of its own keeps the right: it is told a thread and a number, opens this one kind of
- * event, and hands it back; a filter of system calls leaves it nothing else.
+ * Perf events that copy the stack of one thread at its page faults, also at those that the kernel
+ * takes for it, as read() does into new memory. Kernels refuse the latter to whoever lacks
+ * CAP_PERFMON where kernel.perf_event_paranoid is 2, their default, and all to whoever lacks
+ * CAP_SYS_ADMIN where it is above (Debian's), and a session has given these up by the time it
+ * knows whom to look at. There a process of its own keeps the right: it is told a thread and a
+ * number, opens this one kind of event, and hands it back; a filter of system calls leaves it
+ * nothing else.
  */
 #ifndef MEMWHY_CAPTURE_UNWIND_SAMPLE_OPENER_H
 #define MEMWHY_CAPTURE_UNWIND_SAMPLE_OPENER_H
@@ -23,7 +25,8 @@ struct sample_opener;
 int sample_opener_begin(struct sample_opener **ret);
 /* 0: there is none. */
 pid_t sample_opener_pid(const struct sample_opener *o);
-/* A descriptor: one in `every` minor faults of a thread in user mode is sampled, as
+/* A descriptor: one in `every` minor faults of a thread is sampled (where the rights do not
+ * reach so far, in user mode), as
  * PERF_SAMPLE_TID, _ADDR, _REGS_USER and _STACK_USER. -errno of perf_event_open(2). o: may be NULL.
  */
 int sample_opener_open(struct sample_opener *o, int tid, u64 every);

@@ -21,6 +21,8 @@
 /* Of .eh_frame: compiling it takes about 10 ms a MB. */
 #define FILE_BYTES_MOST (4UL << 20)
 #define BYTES_MOST (8UL << 20)
+/* Of a larger one the functions that are met, each by itself: some 0.2 ms and 1 KiB. */
+#define FUNCTIONS_MOST 512
 
 #define IP PERF_REG_X86_IP
 
@@ -35,11 +37,19 @@ struct sample {
 	u8 stack[]; /* size bytes, then how many of them are sound */
 };
 
+/* Of one function of a large file. */
+struct function_table {
+	u64 asked;               /* the address that it was asked for with */
+	struct cfi_table *table; /* NULL: there is none */
+};
+
 /* Of a module: how to unwind its code. */
 struct file_table {
 	u32 module;
 	struct cfi_table *table;  /* NULL: there is none, or it is too large to be made here */
 	struct elf_file segments; /* of it only these */
+	struct reader_file large; /* size 0: it is not */
+	VEC(struct function_table) functions;
 };
 
 struct stack_samples {
@@ -48,7 +58,8 @@ struct stack_samples {
 	struct perf_ring rings[THREADS];
 	u32 n_rings;
 	VEC(struct file_table) files;
-	u64 bytes; /* of .eh_frame, so far */
+	u64 bytes;       /* of .eh_frame, so far */
+	u32 n_functions; /* of large files, so far */
 	VEC(struct stack_sample) list;
 	size_t most;
 	const struct process_map *map; /* while samples are taken */
@@ -131,18 +142,45 @@ static void file_read(struct stack_samples *s, struct file_table *f)
 	if (!reader || module_table_fd(names_modules(s->c->names), f->module, &fd) ||
 		reader_look(reader, fd, &from))
 		return;
+	f->segments.segments.v = from.segments.v;
+	f->segments.segments.n = from.segments.n;
+	memset(&from.segments, 0, sizeof(from.segments));
 	if (from.size > FILE_BYTES_MOST || s->bytes + from.size > BYTES_MOST) {
 		reader_skip(reader);
+		f->large = from;
 	} else if (!reader_table(reader, &from, &f->table)) {
 		s->bytes += from.size;
-		f->segments.segments.v = from.segments.v;
-		f->segments.segments.n = from.segments.n;
-		return;
 	}
-	vec_free(&from.segments);
 }
 
-static const struct file_table *file_get(struct stack_samples *s, u32 module)
+/* NULL: not known. */
+static const struct cfi_rule *function_rule(
+	struct stack_samples *s, struct file_table *f, u64 address)
+{
+	struct function_table function = {.asked = address};
+	const struct cfi_rule *rule;
+	int fd;
+
+	vec_each (known, &f->functions) {
+		rule = known->table ? cfi_table_find(known->table, address) : NULL;
+		if (rule && rule->kind != CFI_NONE)
+			return rule;
+		if (known->asked == address)
+			return rule;
+	}
+	if (s->n_functions >= FUNCTIONS_MOST ||
+		module_table_fd(names_modules(s->c->names), f->module, &fd))
+		return NULL;
+	s->n_functions++;
+	reader_function_table(s->c->reader, fd, &f->large, address, &function.table);
+	if (vec_push(&f->functions, function)) {
+		cfi_table_free(function.table);
+		return NULL;
+	}
+	return function.table ? cfi_table_find(function.table, address) : NULL;
+}
+
+static struct file_table *file_get(struct stack_samples *s, u32 module)
 {
 	struct file_table f = {.module = module, .segments = {.fd = -1}};
 
@@ -160,7 +198,7 @@ static int code_find(void *ctx, u64 ip, struct cfi_place *ret)
 {
 	struct stack_samples *s = ctx;
 	const struct module *module;
-	const struct file_table *f;
+	struct file_table *f;
 	struct map_hit hit;
 	u64 address;
 
@@ -173,8 +211,12 @@ static int code_find(void *ctx, u64 ip, struct cfi_place *ret)
 	f = file_get(s, hit.module);
 	if (!f)
 		return -ENOMEM;
-	if (f->table && !elf_file_address(&f->segments, hit.offset, &address))
+	if (elf_file_address(&f->segments, hit.offset, &address))
+		return 0;
+	if (f->table)
 		ret->rule = cfi_table_find(f->table, address);
+	else if (f->large.size)
+		ret->rule = function_rule(s, f, address);
 	return 0;
 }
 
@@ -258,6 +300,9 @@ void stack_samples_close(struct stack_samples *s)
 	vec_each (f, &s->files) {
 		cfi_table_free(f->table);
 		vec_free(&f->segments.segments);
+		vec_each (function, &f->functions)
+			cfi_table_free(function->table);
+		vec_free(&f->functions);
 	}
 	vec_free(&s->files);
 	vec_free(&s->list);

@@ -78,6 +78,41 @@ static void the_same_table(void **state)
 	reader_close(r);
 }
 
+/* What the whole table says of an address one function's does, and of none of others. */
+static void one_function(void **state)
+{
+	_cleanup_elf_file_ struct elf_file elf = {.fd = -1};
+	_cleanup_cfi_table_ struct cfi_table *whole = NULL;
+	_cleanup_close_ int fd = self_open();
+	struct reader_file file;
+	struct reader *r;
+	u32 ruled = 0;
+
+	(void)state;
+	assert_int_equal(elf_file_open(self_open(), &elf), 0);
+	assert_int_equal(cfi_elf_compile(&elf, &whole, NULL), 0);
+	assert_int_equal(reader_open(&r), 0);
+	assert_int_equal(reader_look(r, fd, &file), 0);
+	reader_skip(r);
+	for (u64 i = 0; i < 300; i++) {
+		u64 at = file.code_start + i * ((file.code_end - file.code_start) / 300);
+		const struct cfi_rule *a = cfi_table_find(whole, at), *b = NULL;
+		_cleanup_cfi_table_ struct cfi_table *one = NULL;
+		int rc = reader_function_table(r, fd, &file, at, &one);
+
+		assert_true(!rc || rc == -ENOENT);
+		b = one ? cfi_table_find(one, at) : NULL;
+		assert_true(b || a->kind == CFI_NONE);
+		/* The whole one fills the gaps between functions. */
+		assert_true(!b || b->kind == CFI_NONE || !memcmp(a, b, sizeof(*a)));
+		assert_true(!one || one->counts.fdes == 1);
+		ruled += b && b->kind != CFI_NONE;
+	}
+	assert_true(ruled > 50);
+	vec_free(&file.segments);
+	reader_close(r);
+}
+
 static void what_a_program_needs(void **state)
 {
 	_cleanup_close_ int fd = open("/bin/sh", O_RDONLY | O_CLOEXEC);
@@ -481,6 +516,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_table),
+		cmocka_unit_test(one_function),
 		cmocka_unit_test(what_a_program_needs),
 		cmocka_unit_test(no_rights),
 		cmocka_unit_test(what_is_no_program),
