@@ -7,39 +7,37 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "probes/cache/cache.h"
 #include "probes/lookups/lookups.h"
 #include "probes/holders/holders.h"
 #include "probes/stalls/stalls.h"
 #include "rules/anon_growth.h"
 #include "rules/facts.h"
 #include "rules/charge_owners.h"
+#include "rules/heap_room.h"
 #include "rules/rules.h"
+#include "rules/working_set.h"
 
 /* Pages a second that are read back: from 1 MiB, 10 MiB a second on. */
 #define REFAULTS_RISK 250.0
 #define REFAULTS_WARNING 2500.0
 #define CHEAP_SHARE 0.02
-#define OUT_LEAST 16   /* pages seen to come back */
 #define FULL_OF 0.9    /* of the limit: what no reclaim can free without swap */
 #define MEMBERS_TOLD 2 /* processes */
 #define GROWN_BYTES (4ULL << 20)
+/* Of the least that is needed, the most: from here on it is not known how much. */
+#define OPEN_TIMES 1.5
 
 struct member {
 	u64 cgroup, rss_bytes;
 	struct anon_growth anon;
 };
 
-/* Pages that came back to the page cache, sampled, and how long they had been out. */
-struct out {
-	u64 pages, ns;
-};
-
 struct state {
 	struct rule_sums sums; /* cgroup -> u64: time that its tasks waited in its reclaim */
 	struct groups members; /* tgid -> struct member */
 	struct kept kept;
-	struct groups outs;    /* cgroup -> struct out */
+	struct groups sets;  /* see working_set.h */
+	struct groups heaps; /* see heap_room.h */
 };
 
 static int init(void *v, const struct view_options *o, struct err *err)
@@ -51,7 +49,8 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	rule_sums_init(&s->sums, sizeof(u64), sizeof(u64));
 	groups_init(&s->members, sizeof(u32), sizeof(struct member));
 	kept_init(&s->kept);
-	groups_init(&s->outs, sizeof(u64), sizeof(struct out));
+	working_set_init(&s->sets);
+	heap_room_init(&s->heaps);
 	return 0;
 }
 
@@ -76,18 +75,7 @@ static int member_feed(struct state *s, const struct process_memory *r)
 	m->cgroup = r->cgroup;
 	m->rss_bytes = r->rss_bytes;
 	anon_growth_feed(&m->anon, r);
-	return 0;
-}
-
-static int out_feed(struct state *s, const struct cache_agg *r)
-{
-	struct out *o = r->flags & CACHE_REFAULT ? groups_get(&s->outs, &r->cgroup) : NULL;
-
-	if (o) {
-		o->pages += r->count;
-		o->ns += r->total_ns;
-	}
-	return o || !(r->flags & CACHE_REFAULT) ? 0 : -ENOMEM;
+	return heap_room_feed(&s->heaps, r);
 }
 
 static int feed(void *v, const struct rec *r)
@@ -95,7 +83,7 @@ static int feed(void *v, const struct rec *r)
 	struct state *s = v;
 
 	if (r->kind == REC_CACHE_AGG)
-		return out_feed(s, (const void *)r);
+		return working_set_feed(&s->sets, (const void *)r);
 	if (r->kind == REC_HELD_PROCESS || r->kind == REC_LOOKUPS_AGG ||
 		r->kind == REC_LOOKUPS_SAMPLED)
 		return kept_feed(&s->kept, r);
@@ -110,9 +98,10 @@ static int feed(void *v, const struct rec *r)
 struct pain {
 	u64 hits, stalled_ns, refaults, refault_bytes;
 	u64 file_refaults; /* of these, of files */
-	u64 out_bytes;   /* that will be needed again; 0: not known */
-	u64 grown_bytes; /* what its processes took meanwhile */
-	u64 waited_ns;   /* also for what is read back, where that is known */
+	u64 out_bytes;     /* that will be needed again, at least; 0: not known */
+	u64 out_most;      /* at most; 0: not known */
+	u64 grown_bytes;   /* what its processes took meanwhile */
+	u64 waited_ns;     /* also for what is read back, where that is known */
 	double refaults_second;
 	bool full;  /* of what cannot be reclaimed */
 	bool cheap; /* hardly anybody waited for what was read back */
@@ -127,21 +116,6 @@ static u64 stalled_ns(const struct state *s, const struct report *r, const struc
 
 		if (report_cgroup_within(r, id, cg->cgroup))
 			sum += *(const u64 *)groups_value(&s->sums.by, i);
-	}
-	return sum;
-}
-
-static struct out out_of(const struct state *s, const struct report *r, u64 cgroup)
-{
-	struct out sum = {};
-
-	for (size_t i = 0; i < s->outs.n; i++) {
-		const struct out *o = groups_value(&s->outs, i);
-
-		if (!report_cgroup_within(r, *(const u64 *)groups_key(&s->outs, i), cgroup))
-			continue;
-		sum.pages += o->pages;
-		sum.ns += o->ns;
 	}
 	return sum;
 }
@@ -179,7 +153,8 @@ static bool is_cheap(const struct facts *f, const struct report *r, u64 refaults
 static struct pain pain_of(
 	const struct state *s, const struct report *r, const struct cgroup_usage *cg)
 {
-	struct out out = out_of(s, r, cg->cgroup);
+	struct working_set set = working_set_of(&s->sets, r, cg->cgroup);
+	u64 page = r->stream->host.page_bytes;
 	struct pain p = {
 		.hits = counter_since(cg->first_limit_hit_total, cg->limit_hit_total),
 		.stalled_ns = stalled_ns(s, r, cg),
@@ -194,13 +169,10 @@ static struct pain pain_of(
 			      : facts_refault_wait_ns(&s->sums.facts, p.refaults);
 	p.waited_ns = MAX(p.waited_ns, p.stalled_ns);
 	p.cheap = is_cheap(&s->sums.facts, r, p.refaults);
-	p.refault_bytes = p.refaults * r->stream->host.page_bytes;
+	p.refault_bytes = p.refaults * page;
 	p.refaults_second = (double)p.refaults / report_seconds(r);
-	/* As many are out and will be needed as come back a second, times how long they were out
-	 * (Little's law). */
-	if (out.pages >= OUT_LEAST)
-		p.out_bytes = (u64)(p.refaults_second * (double)out.ns / (double)out.pages / 1e9 *
-				    (double)r->stream->host.page_bytes);
+	p.out_bytes = working_set_out_least(&set, p.refaults_second, page);
+	p.out_most = working_set_out_most(&set, page);
 	p.grown_bytes = grown_bytes(s, r, cg->cgroup);
 	p.full = cg->h.flags & CGROUP_HAS_PARTS &&
 		 (double)held_bytes(cg) >= FULL_OF * (double)cg->limit_bytes;
@@ -404,6 +376,41 @@ static u64 raised(const struct cgroup_usage *cg, const struct pain *p)
 	return (cg->limit_bytes + MIN(more, cg->limit_bytes) + 4095) & ~4095ULL;
 }
 
+/* Files that are read at random, or seldom, come back after the look: how much room they need is
+ * not known then. */
+static bool is_open(const struct cgroup_usage *cg, const struct pain *p)
+{
+	return p->refaults_second >= REFAULTS_RISK && p->file_refaults * 2 > p->refaults &&
+	       (!p->out_bytes || (double)(cg->limit_bytes + p->out_most) >
+					 OPEN_TIMES * (double)raised(cg, p));
+}
+
+static void tell_range(struct report *r, struct finding *f, const struct state *s,
+	const struct cgroup_usage *cg, const struct pain *p, const char *dir)
+{
+	u64 least = raised(cg, p), most = cg->limit_bytes + p->out_most / 4 * 5;
+	u64 room = facts_last(&s->sums.facts, "MemAvailable") / 2;
+	bool fits = most > least && most - cg->limit_bytes < room;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (most > least)
+		finding_line(r, f->try_,
+			"It needs between %s and %s: the more, the less of what it reads came back "
+			"within this look. A longer look tells how much, and changes nothing: "
+			"`memwhy limit -g %s --for 10m`",
+			fmt_bytes(a, least), fmt_bytes(b, most), dir);
+	else
+		finding_line(r, f->try_,
+			"It needs at least %s: what it reads again later than this look lasted was "
+			"not seen. A longer look tells how much, and changes nothing: `memwhy "
+			"limit -g %s --for 10m`",
+			fmt_bytes(a, least), dir);
+	finding_line(r, f->try_,
+		fits ? "Or raise the limit to the upper end, for which the machine has memory:"
+		     : "Until then, raise the limit to the lower end:");
+	cgroup_tell_limit(r, f, cg, dir, fits ? most : least);
+}
+
 static bool fills_with_names(struct report *r, const struct state *s, const struct cgroup_usage *cg)
 {
 	u32 tgid;
@@ -426,6 +433,26 @@ static void tell_names_cure(struct report *r, struct finding *f)
 	finding_line(r, f->undo, "Nothing to undo.");
 }
 
+static void tell_raise(struct report *r, struct finding *f, const struct state *s,
+	const struct cgroup_usage *cg, const struct pain *p, const char *dir)
+{
+	struct heap_room heap;
+
+	if (heap_room_exceeds(&s->heaps, r, cg, &heap)) {
+		heap_room_try(r, f, &heap, cg, dir, raised(cg, p));
+		return;
+	}
+	if (is_open(cg, p)) {
+		tell_range(r, f, s, cg, p, dir);
+		return;
+	}
+	finding_line(r, f->try_,
+		p->refaults_second >= REFAULTS_RISK
+			? "Raise the limit by what was needed again:"
+			: "Raise the limit, or shrink what runs inside:");
+	cgroup_tell_limit(r, f, cg, dir, raised(cg, p));
+}
+
 static void tell_cure(struct report *r, struct finding *f, const struct state *s,
 	const struct cgroup_usage *cg, const struct pain *p, const char *dir)
 {
@@ -442,11 +469,7 @@ static void tell_cure(struct report *r, struct finding *f, const struct state *s
 				"Have what it writes or reads once leave the page cache alone: "
 				"O_DIRECT (dd: oflag=direct), or sync_file_range() and then "
 				"posix_fadvise(POSIX_FADV_DONTNEED) behind it.");
-		finding_line(r, f->try_,
-			p->refaults_second >= REFAULTS_RISK
-				? "Raise the limit by what was needed again:"
-				: "Raise the limit, or shrink what runs inside:");
-		cgroup_tell_limit(r, f, cg, dir, raised(cg, p));
+		tell_raise(r, f, s, cg, p, dir);
 	}
 	if (cgroup_filler(cg) == BY_ANON && f->tgid && f->level > LEVEL_NOTE)
 		finding_line(r, f->try_,
@@ -480,6 +503,7 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 {
 	struct finding *f = report_finding(r, level, "cgroup-limit");
 	const char *path = stream_cgroup(r->stream, cg->cgroup), *dir;
+	struct heap_room heap;
 	char a[UNIT_BUF];
 
 	if (!f)
@@ -502,6 +526,8 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	if (path && strcmp(path, "/") != 0)
 		tell_members(r, f, s, cg->cgroup);
 	tell_keeper(r, f, s, cg);
+	if (heap_room_exceeds(&s->heaps, r, cg, &heap))
+		heap_room_tell(r, f, &heap, cg);
 	f->why = why_of(cg, p, level);
 	tell_cure(r, f, s, cg, p, dir);
 }
@@ -636,7 +662,8 @@ static void reset(void *v)
 	rule_sums_reset(&s->sums);
 	groups_clear(&s->members);
 	kept_reset(&s->kept);
-	groups_clear(&s->outs);
+	groups_clear(&s->sets);
+	groups_clear(&s->heaps);
 }
 
 static void destroy(void *v)
@@ -646,7 +673,8 @@ static void destroy(void *v)
 	rule_sums_destroy(&s->sums);
 	groups_free(&s->members);
 	kept_free(&s->kept);
-	groups_free(&s->outs);
+	groups_free(&s->sets);
+	groups_free(&s->heaps);
 }
 
 const struct view rule_cgroup_limit = {

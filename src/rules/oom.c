@@ -6,6 +6,7 @@
 #include "probes/oom/oom.h"
 #include "probes/processes/processes.h"
 #include "rules/facts.h"
+#include "rules/heap_room.h"
 #include "rules/rules.h"
 
 #define KILLS_MAX 256 /* looked at; all are counted */
@@ -22,6 +23,7 @@ struct killed {
 struct state {
 	struct rule_sums sums;  /* tid of the victim -> struct killed */
 	struct groups families; /* tgid -> struct family */
+	struct groups heaps;    /* see heap_room.h */
 	struct oom_task most;   /* of those that could have been killed; their report comes next */
 	struct oom_task second;
 };
@@ -39,6 +41,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	(void)err;
 	rule_sums_init(&s->sums, sizeof(u32), sizeof(struct killed));
 	groups_init(&s->families, sizeof(u32), sizeof(struct family));
+	heap_room_init(&s->heaps);
 	return 0;
 }
 
@@ -50,7 +53,7 @@ static int process_feed(struct state *s, const struct process_memory *p)
 		return -ENOMEM;
 	f->parent = p->ppid;
 	memcpy(f->comm, p->comm, sizeof(f->comm));
-	return 0;
+	return heap_room_feed(&s->heaps, p);
 }
 
 static u64 task_pages(const struct oom_task *t)
@@ -312,16 +315,30 @@ static const char *tables_text(struct report *r, const struct rule_sums *s, cons
 		    : "";
 }
 
-static void tell_group(
-	struct report *r, struct finding *f, const struct facts *facts, u64 id, const char *path)
+static void tell_raise(struct report *r, struct finding *f, const struct state *s,
+	const struct cgroup_usage *cg, const char *path)
 {
-	const struct cgroup_usage *cg = facts_cgroup(facts, id);
+	const char *dir = cgroup_directory(r, cg->version, path ? path : "/");
+	struct heap_room heap;
+
+	if (!heap_room_exceeds(&s->heaps, r, cg, &heap)) {
+		cgroup_tell_raise(r, f, cg, dir, "oom");
+		return;
+	}
+	heap_room_tell(r, f, &heap, cg);
+	heap_room_try(r, f, &heap, cg, dir, cg->limit_bytes);
+	finding_line(r, f->verify, "`memwhy oom --for 30s -g %s`", dir);
+}
+
+static void tell_group(
+	struct report *r, struct finding *f, const struct state *s, u64 id, const char *path)
+{
+	const struct cgroup_usage *cg = facts_cgroup(&s->sums.facts, id);
 
 	f->why = "At its limit a group reclaims its own memory first; when nothing is left to "
 		 "reclaim, the OOM killer picks the process of the group with the highest score.";
 	if (cg && cg->limit_bytes != CGROUP_USAGE_NONE)
-		cgroup_tell_raise(
-			r, f, cg, cgroup_directory(r, cg->version, path ? path : "/"), "oom");
+		tell_raise(r, f, s, cg, path);
 	else
 		finding_line(r, f->try_,
 			"Raise the group's limit where the group is made: it is gone, or has no "
@@ -415,14 +432,15 @@ static void tell_place(struct report *r, const struct state *state, const struct
 	f->cgroup = group;
 	f->here = first->mark.h.size && !f->cgroup;
 	if (is_memcg(first))
-		tell_group(r, f, &s->facts, group, path);
+		tell_group(r, f, state, group, path);
 	else
 		tell_machine(r, f);
 }
 
 /* By the kernel's counters alone. */
-static u64 tell_counted_groups(struct report *r, const struct facts *facts)
+static u64 tell_counted_groups(struct report *r, const struct state *s)
 {
+	const struct facts *facts = &s->sums.facts;
 	u64 all = 0;
 
 	for (size_t i = 0; i < facts->cgroups.n; i++) {
@@ -442,17 +460,18 @@ static u64 tell_counted_groups(struct report *r, const struct facts *facts)
 			path ? report_cgroup(r, path) : "(removed)", n);
 		f->confidence = "high: the kernel's own counters";
 		finding_line(r, f->evidence, "oom_kill of the group rose by %llu meanwhile", n);
-		tell_group(r, f, facts, cg->cgroup, path);
+		tell_group(r, f, s, cg->cgroup, path);
 	}
 	return all;
 }
 
-static void tell_counted(struct report *r, const struct facts *facts)
+static void tell_counted(struct report *r, const struct state *s)
 {
+	const struct facts *facts = &s->sums.facts;
 	u64 n = facts_delta(facts, "oom_kill");
 	struct finding *f;
 
-	if (n > tell_counted_groups(r, facts)) {
+	if (n > tell_counted_groups(r, s)) {
 		f = report_finding(r, LEVEL_CRITICAL, "oom");
 		if (!f)
 			return;
@@ -491,7 +510,7 @@ static int report(void *v, struct report *r)
 			tell_place(r, v, k);
 	}
 	if (!any)
-		tell_counted(r, &s->facts);
+		tell_counted(r, v);
 	return 0;
 }
 
@@ -501,6 +520,7 @@ static void reset(void *v)
 
 	rule_sums_reset(&s->sums);
 	groups_clear(&s->families);
+	groups_clear(&s->heaps);
 }
 
 static void destroy(void *v)
@@ -509,6 +529,7 @@ static void destroy(void *v)
 
 	rule_sums_destroy(&s->sums);
 	groups_free(&s->families);
+	groups_free(&s->heaps);
 }
 
 const struct view rule_oom = {

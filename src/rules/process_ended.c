@@ -108,9 +108,10 @@ static int crash_feed(struct crashed *s, const struct process_crashed *r)
 
 static int heap_feed(struct crashed *s, const struct process_memory *m)
 {
-	u64 *heap = m->heap_limit_bytes ? groups_get(&s->heaps, &m->tgid) : NULL;
+	bool is_wall = m->heap_limit_bytes && !(m->h.flags & PROCESS_SOFT_HEAP);
+	u64 *heap = is_wall ? groups_get(&s->heaps, &m->tgid) : NULL;
 
-	if (m->heap_limit_bytes && !heap)
+	if (is_wall && !heap)
 		return -ENOMEM;
 	if (heap)
 		*heap = m->heap_limit_bytes;

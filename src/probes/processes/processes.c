@@ -236,7 +236,13 @@ static void heap_limit_read(const struct sample *sm, struct process_entry *e, co
 	if (e->flags & ENTRY_HEAP || !(e->flags & ENTRY_DEEP))
 		return;
 	e->flags |= ENTRY_HEAP;
-	if (!proc_runs_program(comm) || sys_read(text, "/proc/%u/cmdline", e->pid))
+	if (!proc_runs_program(comm)) {
+		if (!sys_read(text, "/proc/%u/environ", e->pid))
+			e->heap_limit_bytes = proc_heap_limit_go(str_get(text), text->len);
+		e->heap_is_soft = e->heap_limit_bytes != 0;
+		return;
+	}
+	if (sys_read(text, "/proc/%u/cmdline", e->pid))
 		return;
 	e->heap_limit_bytes = proc_heap_limit(comm, str_get(text), text->len);
 	if (!e->heap_limit_bytes && !sys_read(text, "/proc/%u/environ", e->pid))
@@ -281,6 +287,7 @@ static struct process_memory memory_record(const struct sample *sm, struct proce
 	snprintf(r.comm, sizeof(r.comm), "%.15s", st->comm);
 	r.vm_bytes = e->vm_bytes;
 	r.heap_limit_bytes = e->heap_limit_bytes;
+	r.h.flags |= e->heap_is_soft ? PROCESS_SOFT_HEAP : 0;
 	r.collector_ns = e->collector_ns;
 	r.first_vm_bytes = e->first_vm_bytes;
 	if (status) {

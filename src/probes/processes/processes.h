@@ -18,6 +18,7 @@ enum process_flags {
 	PROCESS_USER = 8, /* uid and user are known */
 	/* Its first thread has ended and others run on: it looks like a zombie. */
 	PROCESS_HEADLESS = 16,
+	PROCESS_SOFT_HEAP = 32, /* heap_limit_bytes is GOMEMLIMIT: no wall, but where it collects */
 };
 
 /*
@@ -58,7 +59,8 @@ enum process_flags {
 	F(R, u32, reserved, HIDDEN, "")                                                         \
 	F(R, u64, stack_bytes, BYTES, "the stack of its first thread; only with flag 1")        \
 	F(R, u64, heap_limit_bytes, BYTES,                                                      \
-		"what it was started with allows the heap of its runtime; 0: not known")        \
+		"what it was started with allows the heap of its runtime; 0: not known; with "  \
+		"flag 32 GOMEMLIMIT")                                                           \
 	F(R, u64, collector_ns, NS,                                                             \
 		"cpu time since its start of threads that only collect garbage; 0: not known")
 RECORD(process_memory, PROCESS_MEMORY_FIELDS);

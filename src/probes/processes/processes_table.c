@@ -300,6 +300,7 @@ void process_entry_restart(struct process_entry *e, u64 now_ns)
 	e->low_bytes = e->anon_bytes;
 	e->flags &= (u16) ~(ENTRY_OOM | ENTRY_SWINGS | ENTRY_USER | ENTRY_HEAP);
 	e->heap_limit_bytes = e->collector_ns = e->collector_ticks = 0;
+	e->heap_is_soft = false;
 	e->faults_read_ns = e->faults_second = 0;
 }
 

@@ -33,7 +33,7 @@ enum process_entry_flags {
 	ENTRY_OOM = 64,     /* oom_score_adj is known */
 	ENTRY_SWINGS = 128, /* its memory goes up and down */
 	ENTRY_USER = 256,
-	ENTRY_HEAP = 512, /* its command line was read */
+	ENTRY_HEAP = 512, /* its command line and environment were read */
 };
 
 struct process_entry {
@@ -53,6 +53,7 @@ struct process_entry {
 	u64 collector_ticks;  /* CPU time of all of it as of then, plus one; 0: not read */
 	u64 faults;           /* minor ones, as last read, and when: 0: not yet */
 	u64 faults_read_ns, faults_second;
+	bool heap_is_soft;
 	s32 oom_score_adj;
 	u32 uid, user; /* with ENTRY_USER */
 	struct process_files files;

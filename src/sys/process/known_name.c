@@ -199,6 +199,18 @@ u64 proc_heap_limit_environ(const char *comm, const char *buf, size_t n)
 	return limit;
 }
 
+u64 proc_heap_limit_go(const char *buf, size_t n)
+{
+	static const char name[] = "GOMEMLIMIT=";
+
+	if (!n || buf[n - 1])
+		return 0;
+	for (const char *word = buf; word < buf + n; word += strlen(word) + 1)
+		if (begins_with(word, name))
+			return size_of(word + strlen(name), 1);
+	return 0;
+}
+
 /* Of HotSpot, whose serial collector is its "VM Thread", and of .NET; the kernel keeps 15 letters.
  */
 static bool is_collector(const char *comm)

@@ -169,6 +169,8 @@ int proc_label_read(u32 pid, struct str *out);
 u64 proc_heap_limit(const char *comm, const char *buf, size_t n);
 /* The same of its environment (JAVA_TOOL_OPTIONS and the like), which a command line overrides. */
 u64 proc_heap_limit_environ(const char *comm, const char *buf, size_t n);
+/* GOMEMLIMIT of an environment: a Go program collects more often from there on. */
+u64 proc_heap_limit_go(const char *buf, size_t n);
 /* CPU time of its threads that do nothing but collect garbage. 0: it has none that are known, or
  * they did not run. */
 u64 proc_collector_ticks(const char *comm, int pid);

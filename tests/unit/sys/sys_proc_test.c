@@ -551,6 +551,7 @@ static void test_heap_limit(void **state)
 static void test_heap_limit_environ(void **state)
 {
 	static const char java[] = "PATH=/bin\0JAVA_TOOL_OPTIONS=-Xss1m  -Xmx64m\0LANG=C";
+	static const char go[] = "XGOMEMLIMIT=1\0GOMEMLIMIT=2GiB", off[] = "GOMEMLIMIT=off";
 	static const char newer[] = "JDK_JAVA_OPTIONS=-XX:MaxHeapSize=1g";
 	static const char node[] = "XNODE_OPTIONS=-Xmx1g\0NODE_OPTIONS=--max-old-space-size=512";
 
@@ -563,6 +564,9 @@ static void test_heap_limit_environ(void **state)
 	assert_int_equal(proc_heap_limit_environ("postgres", java, sizeof(java)), 0);
 	assert_int_equal(proc_heap_limit_environ("java", java, sizeof(java) - 1), 0); /* cut off */
 	assert_int_equal(proc_heap_limit_environ("java", "", 0), 0);
+	assert_int_equal(proc_heap_limit_go(go, sizeof(go)), 2ULL << 30);
+	assert_int_equal(proc_heap_limit_go(go, sizeof(go) - 1), 0);
+	assert_int_equal(proc_heap_limit_go(off, sizeof(off)), 0);
 }
 
 #define BURN_NS 60000000
