@@ -31,8 +31,26 @@ struct {
 	__type(value, struct recent_walk);
 } recent_walks SEC(".maps");
 
-/* The user stack of the current task; 0: it has none. -1: it was not kept. */
-static __noinline long recent_take(void *ctx)
+/* Of a function that makes a system call and has no frame of its own, as libc's: whence it was
+ * called, which no frame pointer tells; 0: what is on top of the stack is no such place. */
+static __always_inline u64 recent_caller(u64 stack_pointer)
+{
+	u64 address = 0;
+	u8 code[6] = {}; /* ends where the caller goes on: behind an instruction that calls */
+
+	bpf_probe_read_user(&address, sizeof(address), (void *)stack_pointer);
+	if (bpf_probe_read_user(code, sizeof(code), (void *)(address - sizeof(code))))
+		return 0;
+	return code[1] == 0xe8 || (code[0] == 0xff && code[1] == 0x15) ||
+			       (code[4] == 0xff && (code[5] & 0xf8) == 0xd0) ||
+			       (code[3] == 0xff && (code[4] & 0xf8) == 0x50)
+		       ? address
+		       : 0;
+}
+
+/* The user stack of the current task, with this caller of its innermost function (0: not known); 0:
+ * it has none. -1: it was not kept. */
+static __noinline long recent_take(void *ctx, u64 caller)
 {
 	u32 zero = 0, key;
 	struct recent_walk *w = bpf_map_lookup_elem(&recent_walks, &zero);
@@ -42,7 +60,16 @@ static __noinline long recent_take(void *ctx)
 	if (!w || w->busy)
 		return -1;
 	w->busy = 1;
-	bytes = bpf_get_stack(ctx, w->stack.frames, sizeof(w->stack.frames), BPF_F_USER_STACK);
+	if (caller) {
+		bytes = bpf_get_stack(ctx, w->stack.frames + 1,
+			sizeof(w->stack.frames) - sizeof(u64), BPF_F_USER_STACK);
+		w->stack.frames[0] = w->stack.frames[1];
+		w->stack.frames[1] = caller;
+		bytes = bytes > 0 ? bytes + (long)sizeof(u64) : 0;
+	} else {
+		bytes = bpf_get_stack(
+			ctx, w->stack.frames, sizeof(w->stack.frames), BPF_F_USER_STACK);
+	}
 	/* What is behind the last frame is 0 (__bpf_get_stack() in kernel/bpf/stackmap.c): to hash
 	 * it with the rest is a loop without a branch, which the verifier walks once. */
 	for (u32 i = 0; i < RECENT_DEPTH; i++)

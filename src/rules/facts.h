@@ -88,10 +88,15 @@ void swappiness_tell(struct report *r, struct finding *f, const struct facts *fa
 const char *processes_text(struct report *r, u32 named, u32 n, u32 last);
 /* Adds the innermost n lines of a stack to the evidence, and says so where there is no more. */
 void finding_stack(struct report *r, struct finding *f, u32 stack, int n);
+/* Does it say more than the innermost function? */
+bool stack_has_caller(const struct report *r, u32 stack);
 /* Adds the stack that most samples have to the evidence; what: "code path". False: they are too
  * few, or too different, to say anything, and nothing is added. */
 bool finding_walked(
 	struct report *r, struct finding *f, const struct process_path *path, const char *what);
+
+/* "madvise(MADV_FREE)": an enum mmcalls_call. */
+const char *mmcalls_name(struct report *r, u16 call, u16 advice);
 
 /* A rule that sums by one key beside the facts. */
 struct rule_sums {

@@ -51,7 +51,7 @@ void storm_merge(struct storm *t, const struct storm *more)
 	stack_offer(t, more->stack, more->stack_faults);
 }
 
-void storm_tell(struct report *r, struct finding *f, const struct storm *t, const char *what)
+bool storm_tell(struct report *r, struct finding *f, const struct storm *t, const char *what)
 {
 	u64 page = r->stream->host.page_bytes;
 	double seconds = report_seconds(r);
@@ -62,10 +62,12 @@ void storm_tell(struct report *r, struct finding *f, const struct storm *t, cons
 		fmt_bytes(b, (u64)((double)(t->pages * page) / seconds)));
 	finding_line(r, f->evidence, "%s in these faults, %s each", fmt_ns(b, t->ns),
 		fmt_ns(c, t->ns / MAX(t->faults, 1ULL)));
-	if (finding_walked(r, f, &t->walked, "code path") || !t->stack ||
-		(double)t->stack_faults < PATH_LEAST * (double)t->with_stack)
-		return;
+	if (finding_walked(r, f, &t->walked, "code path"))
+		return true;
+	if (!t->stack || (double)t->stack_faults < PATH_LEAST * (double)t->with_stack)
+		return false;
 	finding_line(r, f->evidence, "code path of %.0f %% of the sampled faults:",
 		100.0 * (double)t->stack_faults / (double)t->with_stack);
 	finding_stack(r, f, t->stack, 6);
+	return stack_has_caller(r, t->stack);
 }

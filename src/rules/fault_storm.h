@@ -25,7 +25,7 @@ void storm_add(struct storm *t, const struct faults_agg *r);
 /* Of the same process. */
 void storm_walked(struct storm *t, const struct process_path *p);
 void storm_merge(struct storm *t, const struct storm *more);
-/* The evidence: what: "copied", "touched". */
-void storm_tell(struct report *r, struct finding *f, const struct storm *t, const char *what);
+/* The evidence: what: "copied", "touched". Returns whether it has a whole code path. */
+bool storm_tell(struct report *r, struct finding *f, const struct storm *t, const char *what);
 
 #endif

@@ -144,27 +144,6 @@ static int feed(void *v, const struct rec *r)
 	}
 }
 
-static const char *call_name(struct report *r, const struct call_key *k)
-{
-	switch (k->call) {
-	case MMCALLS_MUNMAP:
-		return "munmap()";
-	case MMCALLS_BRK:
-		return "brk()";
-	case MMCALLS_MREMAP:
-		return "mremap()";
-	case MMCALLS_MMAP:
-		return "mmap()";
-	}
-	switch (k->advice) {
-	case MADV_DONTNEED:
-		return "madvise(MADV_DONTNEED)";
-	case MADV_FREE:
-		return "madvise(MADV_FREE)";
-	}
-	return report_text(r, "madvise(%u)", k->advice);
-}
-
 static bool gives_back(const struct call_key *k)
 {
 	return k->call == MMCALLS_MUNMAP || k->call == MMCALLS_BRK || k->call == MMCALLS_MREMAP ||
@@ -190,8 +169,9 @@ static const struct calls *giver_find(
 	return best;
 }
 
+/* Beside a whole code path, libc's function alone says nothing. */
 static void tell_giver(struct report *r, struct finding *f, const struct state *s,
-	const struct calls *c, const struct call_key *k)
+	const struct calls *c, const struct call_key *k, bool path_told)
 {
 	double seconds = (double)MAX(s->calls_on_ns, 1ULL) / 1e9;
 	char a[UNIT_BUF];
@@ -201,9 +181,9 @@ static void tell_giver(struct report *r, struct finding *f, const struct state *
 			(double)c->count / seconds);
 	else
 		finding_line(r, f->evidence, "it calls %s %.0f times a second, for %s (sampled)",
-			call_name(r, k), (double)c->count / seconds,
+			mmcalls_name(r, k->call, k->advice), (double)c->count / seconds,
 			fmt_bytes(a, (u64)((double)c->bytes / seconds)));
-	if (c->stack)
+	if (c->stack && (!path_told || stack_has_caller(r, c->stack)))
 		finding_stack(r, f, c->stack, 6);
 }
 
@@ -239,6 +219,7 @@ static void tell(
 	const struct calls *c = giver_find(s, tgid, &k);
 	const u32 stacks[] = {c ? c->stack : 0, p->touched.stack};
 	char a[UNIT_BUF];
+	bool path_told;
 
 	if (!f)
 		return;
@@ -249,17 +230,18 @@ static void tell(
 	f->title = report_text(r,
 		"%s gives memory back%s%s and touches it again, %.0f pages a second: %s in page "
 		"faults",
-		report_process(r, tgid), c ? " by " : "", c ? call_name(r, k) : "",
+		report_process(r, tgid), c ? " by " : "",
+		c ? mmcalls_name(r, k->call, k->advice) : "",
 		(double)p->touched.pages / report_seconds(r), report_share_text(r, p->touched.ns));
 	f->confidence = c ? "high: every fault was counted and timed, and it was seen to give "
 			    "memory back"
 			  : "medium: every fault was counted and timed, and its memory did not "
 			    "grow by them; how it gives memory back was not seen";
-	storm_tell(r, f, &p->touched, "touched");
+	path_told = storm_tell(r, f, &p->touched, "touched");
 	finding_line(r, f->evidence, "its anonymous memory was never above %s",
 		fmt_bytes(a, p->peak_bytes));
 	if (c)
-		tell_giver(r, f, s, c, k);
+		tell_giver(r, f, s, c, k, path_told);
 	f->why = "Memory that is given back to the kernel has to be found, cleared and mapped "
 		 "again, "
 		 "page by page, when it is touched the next time. Keeping it costs nothing but the "

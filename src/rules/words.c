@@ -1,7 +1,9 @@
 /* What rules say alike: levels, cgroup limits. See facts.h. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/units.h"
+#include "probes/mmcalls/mmcalls.h"
 #include "rules/facts.h"
 
 const char *time_left_text(struct report *r, double seconds)
@@ -74,6 +76,20 @@ void finding_stack(struct report *r, struct finding *f, u32 stack, int n)
 			"   and no further: check follows frame pointers, which this code lacks");
 }
 
+/* How many lines there are. */
+static void line_count(void *arg, const char *text)
+{
+	*(int *)arg += strcmp(text, "?") != 0;
+}
+
+bool stack_has_caller(const struct report *r, u32 stack)
+{
+	int n = 0;
+
+	stack_told_lines(r->stream, stack, line_count, &n);
+	return n > 1;
+}
+
 bool finding_walked(
 	struct report *r, struct finding *f, const struct process_path *path, const char *what)
 {
@@ -84,6 +100,29 @@ bool finding_walked(
 		path->samples);
 	finding_stack(r, f, path->stack, 6);
 	return true;
+}
+
+const char *mmcalls_name(struct report *r, u16 call, u16 advice)
+{
+	switch (call) {
+	case MMCALLS_MUNMAP:
+		return "munmap()";
+	case MMCALLS_BRK:
+		return "brk()";
+	case MMCALLS_MREMAP:
+		return "mremap()";
+	case MMCALLS_MMAP:
+		return "mmap()";
+	case MMCALLS_MPROTECT:
+		return "mprotect()";
+	}
+	switch (advice) {
+	case MADV_DONTNEED:
+		return "madvise(MADV_DONTNEED)";
+	case MADV_FREE:
+		return "madvise(MADV_FREE)";
+	}
+	return report_text(r, "madvise(%u)", advice);
 }
 
 bool looks_too(const struct report *r, u32 tgid)

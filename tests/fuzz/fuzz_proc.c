@@ -20,6 +20,7 @@
 #include "sys/heap/glibc.h"
 #include "sys/heap/heaps.h"
 #include "sys/idset.h"
+#include "sys/cpu_time.h"
 #include "sys/memory/interrupts.h"
 #include "sys/kernel/kconfig.h"
 #include "sys/keyvals.h"
@@ -119,11 +120,15 @@ static void fuzz_cgroup_name(const char *text, size_t n)
 static void fuzz_cmdline(const char *text, size_t n)
 {
 	_cleanup_str_ struct str out = {}, program = {};
-	u64 interrupts;
+	u64 interrupts, ticks;
+	bool soft;
 
 	proc_program_name("python3", text, n, &program);
 	proc_program_name("java", text, n, &program);
+	proc_heap_limit_environ("java", text, n, &soft);
+	proc_heap_limit_environ("server", text, n, &soft);
 	interrupts_parse(text, "TLB", &interrupts);
+	cpu_time_parse(text, &ticks);
 	MUST(strlen(str_get(&out)) == out.len && out.len <= n);
 }
 

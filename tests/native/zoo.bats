@@ -35,6 +35,10 @@ zoo_named() { # FILE
 	zoo_named tests/zoo/tlb-storm.c
 }
 
+@test "zoo: pages that are protected and written to all the time" {
+	ZOO_SECONDS=6 zoo_named tests/zoo/write-barrier.c
+}
+
 @test "zoo: files in memory that were sent to a process which does not receive them" {
 	ZOO_SECONDS=6 zoo_named tests/zoo/frames-in-flight.py
 }

@@ -1,6 +1,7 @@
 /*
- * The mmcalls probe: who maps, unmaps and gives back memory, sampled. It looks only while there are
- * many page faults or TLB shootdowns to explain.
+ * The mmcalls probe: who maps, unmaps, protects and gives back memory, and how long that takes,
+ * sampled. It looks only while there are many page faults or TLB shootdowns to explain, or the
+ * kernel is at work for programs.
  */
 #include "probes/mmcalls/mmcalls.h"
 
@@ -9,18 +10,20 @@
 #include "base/clock.h"
 #include "capture/names/names.h"
 #include "probes/probe.h"
-#include "sys/memory/interrupts.h"
+#include "sys/cpu_time.h"
 #include "sys/keyvals.h"
+#include "sys/memory/interrupts.h"
 
 #define LENGTH_NS (50 * NSEC_PER_MSEC)
 #define EVERY_NS NSEC_PER_SEC
 /* A second: from here on a look may be worth its cost. */
 #define MANY_FAULTS 5000.0
 #define MANY_SHOOTDOWNS 1000.0
+#define MUCH_WORK 0.05 /* of one CPU, in the kernel */
 
 struct mmcalls {
-	u64 time_ns, faults, shootdowns; /* when it was last asked */
-	u64 risen, risen_ns;             /* shootdowns since the time before that */
+	u64 time_ns, faults, shootdowns, kernel_ns; /* when it was last asked */
+	u64 risen, risen_ns;                        /* shootdowns since the time before that */
 };
 
 static const struct attach_hook hooks[] = {
@@ -29,6 +32,17 @@ static const struct attach_hook hooks[] = {
 		.required = true,
 		.needs = "raw tracepoints of system calls",
 		.methods = {{"raw tracepoint sys_enter, in bursts", {"call_begins"}, {}, 0}},
+	},
+	{
+		.data = "how long these take",
+		.needs = "the raw tracepoint sys_exit",
+		.methods = {{"raw tracepoint sys_exit, in bursts", {"call_ends"}, {}, 0}},
+	},
+	{
+		.data = "signals for memory that may not be touched",
+		.counts = true,
+		.needs = "the raw tracepoint signal_deliver",
+		.methods = {{"raw tracepoint signal_deliver, in bursts", {"signal_comes"}, {}, 0}},
 	},
 };
 
@@ -50,11 +64,13 @@ static u64 shootdowns_now(void)
 static bool due(struct capture *c)
 {
 	struct mmcalls *m = c->state;
-	struct mmcalls now = {clock_mono_ns(), faults_now(), shootdowns_now(), 0, 0};
+	struct mmcalls now = {
+		clock_mono_ns(), faults_now(), shootdowns_now(), cpu_time_kernel_ns(), 0, 0};
 	double seconds = (double)(now.time_ns - m->time_ns) / 1e9;
 	bool many = m->time_ns &&
 		    ((double)(now.faults - m->faults) >= MANY_FAULTS * seconds ||
-			    (double)(now.shootdowns - m->shootdowns) >= MANY_SHOOTDOWNS * seconds);
+			    (double)(now.shootdowns - m->shootdowns) >= MANY_SHOOTDOWNS * seconds ||
+			    (double)(now.kernel_ns - m->kernel_ns) >= MUCH_WORK * seconds * 1e9);
 
 	if (m->time_ns) {
 		now.risen = now.shootdowns - m->shootdowns;
@@ -89,6 +105,8 @@ static int added(
 	r.advice = k->advice;
 	r.count = v->count;
 	r.bytes = v->sum[MMCALLS_BYTES];
+	r.timed = v->timed;
+	r.total_ns = v->total_ns;
 	return capture_emit(c, &r.h);
 }
 
@@ -119,11 +137,13 @@ static const struct kind kinds[] = {
 
 const struct probe probe_mmcalls = {
 	.name = "mmcalls",
-	.summary = "Who maps and gives back memory, sampled",
+	.summary = "Who maps, protects and gives back memory, and for how long, sampled",
 	.details =
-		"Counts mmap, munmap, madvise, mprotect, mremap and brk for 50 ms each second "
-		"while there are many page faults or TLB shootdowns. It feeds `memwhy check` and "
-		"has no command of its own; `memwhy maps` counts them all.",
+		"Counts and times mmap, munmap, madvise, mprotect, mremap and brk for 50 ms each "
+		"second while there are many page faults or TLB shootdowns, or programs are in "
+		"the kernel for a twentieth of a CPU; and counts the signals for memory that may "
+		"not be touched (SIGSEGV, SIGBUS) that a handler gets. It feeds `memwhy check` "
+		"and has no command of its own; `memwhy maps` counts all such calls.",
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),
 	.bpf = &bpf,

@@ -12,6 +12,9 @@ enum mmcalls_call {
 	MMCALLS_BRK = 12,
 	MMCALLS_MREMAP = 25,
 	MMCALLS_MADVISE = 28,
+	MMCALLS_PKEY_MPROTECT = 329, /* counted as MMCALLS_MPROTECT */
+	/* No call: a handler of the process is told of memory that it may not touch so. */
+	MMCALLS_SIGNAL = 0xffff,
 };
 
 struct mmcalls_key {
@@ -33,12 +36,14 @@ enum { MMCALLS_BYTES };
 	F(R, u32, stack, STACK, "where the call was made")                                       \
 	F(R, u16, call, ID,                                                                      \
 		"number of the system call: 9 mmap, 10 mprotect, 11 munmap, 12 brk, 25 mremap, " \
-		"28 madvise") /* enum mmcalls_call */                                            \
+		"28 madvise; 65535: none, but a SIGSEGV or SIGBUS that a handler gets")          \
 	F(R, u16, advice, ID, "of madvise")                                                      \
 	F(R, u64, count, COUNT, "calls")                                                         \
 	F(R, u64, bytes, BYTES, "their lengths; of brk 0")                                       \
 	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                       \
-	F(R, char[COMM_LEN], comm, NONE, "thread name")
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                          \
+	F(R, u64, timed, COUNT, "calls whose end was seen")                                      \
+	F(R, u64, total_ns, NS, "their time")
 RECORD(mmcalls_agg, MMCALLS_AGG_FIELDS);
 
 /* The records above count bursts. Since the last one: */

@@ -1,5 +1,6 @@
 /* Tests of sys/root.h, sys/scan.h, sys/keyvals.h, sys/idset.h and sys/sysctl.h. */
 #include "data/sys/fixture.h"
+#include "sys/cpu_time.h"
 #include "sys/idset.h"
 #include "sys/memory/interrupts.h"
 #include "sys/keyvals.h"
@@ -255,6 +256,18 @@ static void test_interrupts(void **state)
 	assert_int_equal(interrupts_parse("TLB", "TLB", &n), -ENOENT);
 }
 
+static void test_cpu_time(void **state)
+{
+	u64 n = 0;
+
+	(void)state;
+	assert_int_equal(cpu_time_parse("cpu  12 3 4567 89 0 1 2 0 0 0\ncpu0 1 2 3 4\n", &n), 0);
+	assert_int_equal(n, 4567);
+	assert_int_equal(cpu_time_parse("cpu0 1 2 3 4\n", &n), -EINVAL);
+	assert_int_equal(cpu_time_parse("cpu  1 2", &n), -EINVAL);
+	assert_int_equal(cpu_time_parse("", &n), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -269,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_idset),
 		cmocka_unit_test(test_sysctl),
 		cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_cpu_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

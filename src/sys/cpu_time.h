@@ -1,0 +1,12 @@
+/* For how long the CPUs were at work in the kernel, of /proc/stat. */
+#ifndef MEMWHY_SYS_CPU_TIME_H
+#define MEMWHY_SYS_CPU_TIME_H
+
+#include "base/util.h"
+
+/* Of the line "cpu": system, in ticks, for programs and threads of the kernel. -EINVAL */
+int cpu_time_parse(const char *text, u64 *ret_ticks);
+/* Since boot; 0: it cannot be read. */
+u64 cpu_time_kernel_ns(void);
+
+#endif
