@@ -62,6 +62,10 @@ struct address_space {
 	struct inode *host;
 } __attribute__((preserve_access_index));
 
+struct super_block___cache {
+	u32 s_dev;
+} __attribute__((preserve_access_index));
+
 /* The same for one file only: a new one gets the memory and the number of one that was removed. */
 static __always_inline u64 file_of(u64 of)
 {
@@ -80,6 +84,14 @@ static __always_inline u64 place_of(u64 of, struct place *ret)
 		return 0;
 	ret->mapping = file_of(of);
 	return (folio_pages(of) + CACHE_STRIDE - 1) / CACHE_STRIDE;
+}
+
+static __always_inline u32 device_of(u64 of)
+{
+	struct address_space *mapping = (void *)folio_mapping(of);
+	struct super_block___cache *sb = (void *)BPF_CORE_READ(mapping, host, i_sb);
+
+	return BPF_CORE_READ(sb, s_dev);
 }
 
 static __always_inline bool burst_is_on(void)
@@ -219,6 +231,7 @@ __noinline int count_page(u64 of, u64 mapping, u64 index)
 		if (!g->times) /* the other is to be known when it goes again */
 			bpf_map_delete_elem(&evicted, &p);
 	}
+	key.device = device_of(of);
 	v = agg_get(&table, &key, 1);
 	if (!v)
 		return 1;

@@ -4,12 +4,15 @@
  */
 #include "probes/cache/cache.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "capture/names/names.h"
 #include "probes/probe.h"
 #include "sys/keyvals.h"
+#include "sys/process/proc.h"
+#include "sys/root.h"
 
 #define EVERY_NS NSEC_PER_SEC
 /* Nearly all of the time: what is pushed out while nobody looks is not known to have come back. */
@@ -18,6 +21,7 @@
 #define MANY_REFAULTS 200.0
 #define MANY_STOLEN 5000.0
 #define MANY_READ 8192.0 /* KiB from disks: what is given back by hand is neither of these */
+#define MUCH_READ 8      /* pages looked at, since the tables were read: 2 MiB */
 
 struct cache_pace {
 	u64 time_ns, refaults, stolen, read_kib; /* when it was last asked */
@@ -69,6 +73,50 @@ static int done(struct capture *c, u64 on_ns, u64 covered_ns)
 	return capture_emit(c, &r.h);
 }
 
+/* The file that sets how far it is read ahead: of a partition that of its disk; of what is no disk
+ * (btrfs, NFS) its own. */
+static int read_ahead_path(u32 device, char *path, size_t size)
+{
+	u32 major = device >> 20, minor = device & 0xfffff;
+	_cleanup_str_ struct str text = {};
+	const char *up = "", *name;
+	u64 n;
+
+	if (!sys_read_u64(&n, "/sys/dev/block/%u:%u/partition", major, minor))
+		up = "/..";
+	if (sys_read(&text, "/sys/dev/block/%u:%u%s/uevent", major, minor, up)) {
+		snprintf(path, size, "/sys/class/bdi/%u:%u/read_ahead_kb", major, minor);
+		return 0;
+	}
+	name = strstr(str_get(&text), "DEVNAME=");
+	if (!name)
+		return -ENOENT;
+	name += strlen("DEVNAME=");
+	/* "cciss/c0d0" is "cciss!c0d0" there: such are left out */
+	snprintf(path, size, "/sys/block/%.*s/bdi/read_ahead_kb", (int)strcspn(name, "\n"), name);
+	return 0;
+}
+
+/* Of who reads much: how much it asked for, and how far the device is read ahead. */
+static void reader_take(struct capture *c, u32 device, struct cache_agg *r)
+{
+	_cleanup_keyvals_ struct keyvals io = {};
+	char path[64];
+	struct proc_stat st;
+	u64 kib;
+
+	snprintf(path, sizeof(path), "/proc/%u/io", r->tgid);
+	if (keyvals_read(path, &io) || proc_stat_read((int)r->tgid, &st))
+		return;
+	r->asked_bytes = keyvals_get_or(&io, "rchar", 0);
+	r->asks = keyvals_get_or(&io, "syscr", 0) + st.majflt;
+	r->faults = st.minflt + st.majflt;
+	if (read_ahead_path(device, path, sizeof(path)) || sys_read_u64(&kib, "%s", path))
+		return;
+	r->read_ahead_bytes = kib << 10;
+	r->read_ahead_file = names_string(c->names, path);
+}
+
 static int added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
@@ -83,6 +131,9 @@ static int added(
 	r.count = v->count;
 	r.total_ns = v->total_ns;
 	r.file_lost = v->sum[CACHE_FILE_LOST];
+	r.device = k->device;
+	if (!(k->flags & CACHE_WRITTEN) && v->count >= MUCH_READ)
+		reader_take(c, k->device, &r);
 	return capture_emit(c, &r.h);
 }
 

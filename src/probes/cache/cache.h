@@ -28,6 +28,8 @@ struct cache_key {
 	u32 evictor; /* of refaults: who pushed it out before; 0: not a process */
 	u16 flags;   /* enum cache_flags */
 	u16 call;    /* of refaults: enum cache_call of the evictor; 0: none of these */
+	u32 device;  /* that the file is on, as the kernel has it (linux/kdev_t.h) */
+	u32 reserved;
 };
 
 #define CACHE_FILE_LOST 0 /* of the table's sums: refaults for whose file there was no room */
@@ -56,14 +58,22 @@ struct cache_file_value {
 	F(R, u16, call, ID,                                                                 \
 		"of refaults: the call that had it pushed out, 28 madvise, 221 fadvise64, " \
 		"440 process_madvise, 1000 a write to a file of a control group; 0: none")  \
-	F(R, u8[4], reserved, HIDDEN, "")                                                   \
+	F(R, u32, device, HEX, "that the file is on: major number << 20 | minor number")    \
 	F(R, u64, count, COUNT, "pages that were looked at, one in 64")                     \
 	F(R, u64, total_ns, NS, "of refaults: time from pushed out to read back, sum")      \
 	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                  \
 	F(R, char[COMM_LEN], comm, NONE, "thread name")                                     \
 	F(R, u64, file_lost, COUNT,                                                         \
 		"of refaults: those of which no cache_file tells the file, as the table "   \
-		"was full")
+		"was full")                                                                 \
+	F(R, u64, asked_bytes, BYTES,                                                       \
+		"what the process has asked for in read calls since its start (rchar of "   \
+		"/proc/PID/io); from here on of those that read much, else 0")              \
+	F(R, u64, asks, COUNT, "its read calls and major faults since its start")           \
+	F(R, u64, faults, COUNT, "its page faults since its start")                         \
+	F(R, u64, read_ahead_bytes, BYTES, "of the device; 0: not known")                   \
+	F(R, u32, read_ahead_file, STRING, "where that is set; 0: not known")               \
+	F(R, u32, reserved, HIDDEN, "")
 RECORD(cache_agg, CACHE_AGG_FIELDS);
 
 /* On disk: of which file the refaults since the last such record were. */
