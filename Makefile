@@ -49,9 +49,9 @@ $(B)/memwhy: $(OBJS) src/base/unlinked.ld
 	@printf 'built %s (%s bytes stripped)\n' $@ "$$(stat -c %s $@.stripped)"
 
 # What runs once a second or less: size counts there, not speed. Stacks of memwhy itself are by frame pointers.
-SMALL := cage cmd export record report rules serve top capture/reader \
+SMALL := cage cmd export record report rules serve top capture/reader render/html \
          $(patsubst %,sys/%,calls group heap kernel memory) \
-         $(patsubst %,probes/heap/%,attach residence view) probes/numa/view probes/numa/try \
+         $(patsubst %,probes/heap/%,attach residence view) $(patsubst %,probes/numa/%,judge try view) \
          $(patsubst %,probes/%,$(filter-out heap numa syscalls,$(notdir $(wildcard src/probes/*))))
 ifndef SAN
 $(filter $(addsuffix /%,$(addprefix $(B)/,$(SMALL))),$(OBJS)): ALL_CFLAGS += -Os

@@ -121,12 +121,11 @@ static void fuzz_cmdline(const char *text, size_t n)
 {
 	_cleanup_str_ struct str out = {}, program = {};
 	u64 interrupts, ticks;
-	bool soft;
 
 	proc_program_name("python3", text, n, &program);
 	proc_program_name("java", text, n, &program);
-	proc_heap_limit_environ("java", text, n, &soft);
-	proc_heap_limit_environ("server", text, n, &soft);
+	proc_heap_limit_environ("java", text, n);
+	proc_heap_limit_go(text, n);
 	interrupts_parse(text, "TLB", &interrupts);
 	cpu_time_parse(text, &ticks);
 	MUST(strlen(str_get(&out)) == out.len && out.len <= n);
