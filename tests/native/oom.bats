@@ -31,6 +31,18 @@ grow() {
 	grown=$(awk '/ready/ { print $2; exit }' "$BATS_TEST_TMPDIR/grow")
 }
 
+@test "oom: a kill from before it started is named, from the kernel's log" {
+	status=0
+	grow 67108864 -s 8
+	[ "$status" -eq 137 ]
+	now=$BATS_TEST_TMPDIR/now.json
+	"$MEMWHY" oom --for 100ms -o json --out "$now"
+	jq -r '.notes[]' "$now"
+	jq -e --arg who "oom_grow ($grown) of group /$name" \
+		'[.notes[] | select(contains("before this") and contains($who))] | length == 1' "$now"
+	dmesg | grep -q "Killed process $grown"
+}
+
 @test "oom: a kill at a cgroup's limit: victim, asker, limit, growth; counted as the kernel does" {
 	status=0
 	outer=$(oom_kills)

@@ -12,10 +12,10 @@
 #include "probes/oom/oom.h"
 #include "sys/kernel/kmsg.h"
 #include "sys/memory/oomlog.h"
+#include "sys/memory/zoneinfo.h"
 #include "sys/rights.h"
 #include "sys/root.h"
 #include "sys/scan.h"
-#include "sys/memory/zoneinfo.h"
 
 #define EVERY_NS (100 * NSEC_PER_MSEC)
 #define ZONES_NS NSEC_PER_SEC
@@ -330,13 +330,64 @@ static int log_tell(struct capture *c, int fd)
 	return capture_missing(c, OOM_LOG_DATA, why, rights_are_root() ? NULL : RIGHTS_ROOT);
 }
 
+/* Kills from before: whoever comes after one wants to know of it. */
+struct past {
+	u32 kills;
+	u64 last_us;
+	struct oomlog_kill last;
+};
+
+static void past_read(struct sample *s, struct past *ret)
+{
+	int fd = kmsg_open(KMSG_OLDEST), got = 1;
+
+	for (int i = 0; i < LINES && fd >= 0 && got; i++) {
+		got = kmsg_read(fd, &s->record);
+		if (got < 0 && got != -EPIPE)
+			break;
+		if (got != 1 || s->record.priority >= 8 ||
+			oomlog_feed(&s->log, s->record.text) != OOMLOG_KILL)
+			continue;
+		ret->kills++;
+		ret->last_us = s->record.time_us;
+		ret->last = s->log.kill;
+	}
+	if (fd >= 0)
+		close(fd);
+	s->log = (struct oomlog){};
+}
+
+static int past_tell(struct capture *c, struct sample *s)
+{
+	struct past past = {};
+	struct tm tm;
+	char at[32];
+	time_t when;
+
+	past_read(s, &past);
+	if (!past.kills)
+		return 0;
+	when = (time_t)((clock_wall_ns() - clock_mono_ns() + past.last_us * NSEC_PER_USEC) /
+			NSEC_PER_SEC);
+	strftime(at, sizeof(at), "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&when, &tm));
+	return capture_note(c, NOTE_INFO,
+		"before this, the kernel's log has %u OOM kill%s, the last about %s: %s (%u)%s%s; "
+		"its report: dmesg -T | grep -B60 'Killed process %u'",
+		past.kills, past.kills == 1 ? "" : "s", at, past.last.victim_comm,
+		past.last.victim_pid, past.last.known & OOMLOG_CHOICE ? " of group " : "",
+		past.last.known & OOMLOG_CHOICE ? past.last.victim_path : "",
+		past.last.victim_pid);
+}
+
 static int oom_open(struct capture *c, void *state, struct err *err)
 {
 	struct sample *s = state;
 	int rc;
 
-	s->kmsg = kmsg_open();
+	s->kmsg = kmsg_open(KMSG_NOW);
 	rc = log_tell(c, s->kmsg);
+	if (!rc && capture_named(c))
+		rc = past_tell(c, s);
 	if (!rc)
 		rc = gfp_tell(c, true);
 	return rc ? err_errno(err, rc, "oom") : 0;
@@ -356,7 +407,7 @@ static void oom_close(void *state)
 
 static int survey(struct capture *c)
 {
-	int fd = kmsg_open(), rc = log_tell(c, fd);
+	int fd = kmsg_open(KMSG_NOW), rc = log_tell(c, fd);
 
 	if (fd >= 0)
 		close(fd);

@@ -50,7 +50,7 @@ int kmsg_parse(const char *record, struct kmsg_record *ret)
 	return 0;
 }
 
-int kmsg_open(void)
+int kmsg_open(enum kmsg_from from)
 {
 	char path[PATH_MAX];
 	int rc = sys_path(path, "/dev/kmsg"), fd;
@@ -60,7 +60,7 @@ int kmsg_open(void)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (lseek(fd, 0, SEEK_END) < 0) {
+	if (from == KMSG_NOW && lseek(fd, 0, SEEK_END) < 0) {
 		rc = -errno;
 		close(fd);
 		return rc;

@@ -19,9 +19,10 @@ struct kmsg_record {
 
 /* -EINVAL: not such a record. */
 int kmsg_parse(const char *record, struct kmsg_record *ret);
-/* A descriptor that gives the records that come from now on; -errno. Needs CAP_SYSLOG where
- * kernel.dmesg_restrict is set. */
-int kmsg_open(void);
+/* A descriptor that gives the records that come from now on, or first those that the log still
+ * has; -errno. Needs CAP_SYSLOG where kernel.dmesg_restrict is set. */
+enum kmsg_from { KMSG_NOW, KMSG_OLDEST };
+int kmsg_open(enum kmsg_from from);
 /* 1: *ret is the next one. 0: there is none now. -EPIPE: some were overwritten before they were
  * read; the next call goes on behind them. */
 int kmsg_read(int fd, struct kmsg_record *ret);
