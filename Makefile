@@ -148,14 +148,15 @@ $(B)/tests/unit/unlinked_test: LDLIBS := $(B)/base/unlinked.o -Wl,-Bstatic -lzst
 endif
 
 # Every test, through one runner that sums up. BPF and CLI tests use the built binary. Those tagged
-# `beside` look only at what they start themselves, and run beside others.
+# `beside` look only at what they start themselves, and run beside others; so do guests.
 BATS    := $(wildcard tests/cli/*.bats tests/native/*.bats)
 BESIDE  := $(shell grep -l '^\# bats file_tags=.*beside' $(BATS))
 VM_BATS ?= tests/vm/quick.bats
 
 check: all workloads behaviours $(TEST_BINS)
 	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tools/check-layers \
-		$(BESIDE) $(TEST_BINS) tests/behaviour/quick -- $(filter-out $(BESIDE),$(BATS)) $(if $(SAN),,$(wildcard $(VM_BATS)))
+		$(if $(SAN),,$(wildcard $(VM_BATS))) $(BESIDE) $(TEST_BINS) tests/behaviour/quick -- \
+		$(filter-out $(BESIDE),$(BATS))
 
 unit: $(TEST_BINS)
 	@tools/run-tests $(B)/tap $(TEST_BINS) --

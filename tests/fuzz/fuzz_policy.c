@@ -10,8 +10,8 @@
 #include "probes/policy/policy_judge.h"
 #include "probes/policy/policy_tables.h"
 #include "probes/policy/policy_words.h"
-#include "sys/kernel/kcore.h"
 #include "sys/calls/mempolicy.h"
+#include "sys/kernel/kcore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,44 +2,7 @@
 # The black box of `memwhy serve`: what makes it write, what is in what it wrote, and what a full disk
 # and a sudden end do to it.
 # bats file_tags=host
-load common
-
-setup() {
-	needs_root
-	cd "$BATS_TEST_DIRNAME/../.." || exit 1
-	name=memwhy-test-$$-$BATS_TEST_NUMBER
-	export MEMWHY_CGROUP_FILE=$BATS_TEST_TMPDIR/group
-	dir=$BATS_TEST_TMPDIR/incidents
-	lines=$BATS_TEST_TMPDIR/lines
-	mounted=
-}
-
-teardown() {
-	jobs -p | xargs -r kill 2>/dev/null || true
-	wait 2>/dev/null || true
-	[ -z "$mounted" ] || umount "$mounted"
-}
-
-# Starts a service that records to $dir: $service.
-service_start() {
-	"$MEMWHY" serve --listen "unix:$BATS_TEST_TMPDIR/s" --incidents "$dir" "$@" >"$lines" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
-	service=$!
-	wait_for 'grep -q "\"ready\"" "$lines" || ! kill -0 $service 2>/dev/null'
-}
-
-service_stop() {
-	kill "$service"
-	wait "$service"
-}
-
-metric() { # SERIES
-	curl -sS --unix-socket "$BATS_TEST_TMPDIR/s" http://localhost/metrics |
-		awk -v series="$1" 'substr($0, 1, length(series) + 1) == series " " { print $NF }'
-}
-
-ask() {
-	kill -USR1 "$service"
-}
+load incidents
 
 # A kill in a group of 32 MiB.
 kill_one() {
@@ -47,16 +10,6 @@ kill_one() {
 		echo 0 >"$d/memory.swap.max" || echo 0 >"$d/memory.swappiness"
 		exec "$@"' sh "$WORKLOADS/oom_grow" -s 8 -r 50 >"$BATS_TEST_TMPDIR/grow" 2>/dev/null || status=$?
 	[ "$status" -ne 3 ] || skip "no memory controller"
-}
-
-# The file of the last incident with such a reason; others on this machine may have processes killed too.
-file() { # PATTERN
-	jq -rs "[.[] | select(.event == \"incident\" and (.reasons | any(test(\"$1\"))))] | last | .file" "$lines"
-}
-
-# How many were asked for and written, or not.
-asked() { # EVENT
-	jq -s "[.[] | select(.event == \"$1\" and (.reasons | any(test(\"asked\"))))] | length" "$lines"
 }
 
 @test "incidents: an OOM kill is recorded with what led to it, for any command" {
@@ -109,27 +62,6 @@ asked() { # EVENT
 	wait_for '[ "$(file "/$name was at its memory limit")" != null ]'
 	service_stop
 	! jq -es 'any(.kind == "pressure" or .kind == "stall")' "$lines" || false
-}
-
-@test "incidents: rotation by number; a disk that would be filled keeps the old ones, and it is counted" {
-	mkdir "$dir"
-	mount -t tmpfs -o size=6m tmpfs "$dir"
-	mounted=$dir
-	service_start -i 1s --on never --max-incidents 2 --min-free 1M
-	for n in 1 2 3; do
-		ask
-		wait_for '[ "$(asked incident)" -ge $n ]'
-	done
-	kept=$("$MEMWHY" incidents --incidents "$dir" -o json | jq -c '[.rows[].number]')
-	jq -e 'length == 2 and .[0] >= 3' <<<"$kept"
-	[ "$(metric 'memwhy_incidents_total{result="written"}')" -ge 3 ]
-	[ "$(metric memwhy_incidents_kept)" -eq 2 ]
-	dd if=/dev/zero of="$dir/full" bs=64k status=none 2>/dev/null || true
-	ask
-	wait_for '[ "$(asked incident_lost)" -ge 1 ]'
-	[ "$("$MEMWHY" incidents --incidents "$dir" -o json | jq -c '[.rows[].number]')" = "$kept" ]
-	[ "$(metric 'memwhy_incidents_total{result="skipped"}')" -ge 1 ]
-	service_stop
 }
 
 @test "incidents: a disk that becomes full while one is written: what was there stays, nothing half is left" {
@@ -225,26 +157,6 @@ for pid in sys.argv[4:]:
 	"$MEMWHY" oom list --input "$(file "systemd-oomd killed")" -o json | jq -e "all(.rows[]; .pid != ${victim[2]})"
 }
 
-# The process that writes incidents.
-writer() {
-	local p
-	for p in $(pgrep -P "$service"); do
-		[ "$(cat "/proc/$p/comm")" != memwhy-writer ] || echo "$p"
-	done
-}
-
-# Makes the writer slow, and has it write: it is in the middle of a recording, whose file is $f.
-write_slowly() {
-	sleep 3 # there is something to write
-	slowed=$(writer)
-	strace -qq -p "$slowed" -e trace=pwrite64 -e inject=pwrite64:delay_exit=2000000 -o "$BATS_TEST_TMPDIR/strace" 3>&- &
-	slow=$!
-	wait_for 'grep -q "^TracerPid:[[:space:]]*[1-9]" "/proc/$slowed/status"'
-	ask
-	wait_for '[ "$(stat -c %s "$dir"/*.mw 2>/dev/null || echo 0)" -gt 60000 ]'
-	f=$(ls "$dir"/*.mw)
-}
-
 # Three processes in a group of cgroup v2: $group, ${victim[@]}.
 group_fill() {
 	local root=/sys/fs/cgroup
@@ -284,68 +196,6 @@ open(sys.argv[1], "w").write("1")' "$group/cgroup.kill"
 	rmdir "$group"
 	jq -es '[.[] | select(.event == "daemon_kill")] | length == 6' "$lines"
 	jq -es '[.[] | select(.event == "incident")] | length == 1 and (.[0].reasons | length == 1)' "$lines"
-}
-
-@test "incidents: SIGKILL of who writes one: it opens up to its last whole block, and the service goes on" {
-	service_start -i 1s --on never --on-stall 1h --on-pressure 100
-	write_slowly
-	before=$(metric memwhy_last_record_seconds)
-	wait_for '[ "$(metric memwhy_last_record_seconds)" != "$before" ]' # it counts meanwhile
-	kill -0 "$slowed"
-	kill -KILL "$slowed"
-	wait "$slow" || true
-	wait_for '[ "$(asked incident_lost)" -eq 1 ]'
-	jq -es 'any(.event == "incident_lost" and (.error | test("ended")))' "$lines"
-	wait_for 'jq -es "any(.event == \"writer_ended\")" "$lines"'
-	[ "$(metric 'memwhy_incidents_total{result="failed"}')" -eq 1 ]
-	status=0
-	"$MEMWHY" check --input "$f" -o json >"$BATS_TEST_TMPDIR/json" 2>"$BATS_TEST_TMPDIR/err" || status=$?
-	cat "$BATS_TEST_TMPDIR/err"
-	[ "$status" -eq 4 ]
-	jq -e '.schema == "memwhy/1" and .damage != null' "$BATS_TEST_TMPDIR/json"
-	# The next one is written without it.
-	ask
-	wait_for '[ "$(asked incident)" -eq 1 ]'
-	[ "$("$MEMWHY" incidents --incidents "$dir" -o json | jq -c '[.rows[].number] | sort')" = "[1,2]" ]
-	[ "$("$MEMWHY" check --input "$(file asked)" -o json | jq .damage)" = null ]
-	service_stop
-}
-
-@test "incidents: SIGKILL of the service: what is being written is written to its end" {
-	service_start -i 1s --on never --on-stall 1h --on-pressure 100
-	write_slowly
-	kill -KILL "$service"
-	wait "$service" || true
-	kill -0 "$slowed"
-	kill "$slow" # as fast as it can
-	wait "$slow" || true
-	wait_for '! kill -0 "$slowed" 2>/dev/null'
-	[ "$("$MEMWHY" check --input "$f" -o json | jq .damage)" = null ]
-	[ -s "${f%.mw}.txt" ]
-	[ -s "${f%.mw}.html" ]
-	# The next service counts on from it, and shows it.
-	service_start -i 1s --on never
-	ask
-	wait_for '[ "$(asked incident)" -eq 1 ]'
-	[ "$("$MEMWHY" incidents --incidents "$dir" -o json | jq -c '[.rows[].number] | sort')" = "[1,2]" ]
-	service_stop
-}
-
-@test "incidents: who writes them has no rights, and no more memory than a report takes" {
-	service_start -i 1s --on never --on-stall 1h --on-pressure 100
-	status=$(<"/proc/$(writer)/status")
-	grep -qE '^CapPrm:[[:space:]]*0+$' <<<"$status"
-	grep -qE '^NoNewPrivs:[[:space:]]*1$' <<<"$status"
-	sanitized || grep -qE '^Seccomp:[[:space:]]*2$' <<<"$status"
-	sanitized || grep -qE '^Max data size +134217728 ' "/proc/$(writer)/limits"
-	# Signals to the whole group are for the service.
-	kill -TERM "$(writer)"
-	kill -USR1 "$(writer)"
-	ask
-	wait_for '[ "$(asked incident)" -eq 1 ]'
-	gone=$(writer)
-	service_stop
-	! kill -0 "$gone" 2>/dev/null || false
 }
 
 @test "incidents: a stall, pressure and a finding of a level each make one; a page for browsers, text for others" {

@@ -15,8 +15,8 @@
 #include "rules/facts.h"
 #include "rules/rules.h"
 #include "rules/rules_fixture.h"
-#include "sys/process/fdlink.h"
 #include "sys/memory/zram.h"
+#include "sys/process/fdlink.h"
 
 static void test_tmpfs(void **unused)
 {

@@ -2,8 +2,8 @@
 #include "data/sys/fixture.h"
 #include "sys/cpu_time.h"
 #include "sys/idset.h"
-#include "sys/memory/interrupts.h"
 #include "sys/keyvals.h"
+#include "sys/memory/interrupts.h"
 #include "sys/scan.h"
 #include "sys/sysctl.h"
 

@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "data/sys/fixture.h"
-#include "sys/root.h"
-#include "sys/process/smaps.h"
-#include "sys/memory/thp.h"
 #include "sys/kernel/tracefs.h"
+#include "sys/memory/thp.h"
+#include "sys/process/smaps.h"
+#include "sys/root.h"
 
 /* A process with three huge pages, MADV_DONTDUMP, and two without. */
 static void test_captured(void **state)

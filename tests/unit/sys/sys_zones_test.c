@@ -1,9 +1,9 @@
 /* Tests of sys/memory/buddyinfo.h, sys/memory/pagetypeinfo.h, sys/memory/extfrag.h and
  * sys/memory/zoneinfo.h. */
 #include "data/sys/fixture.h"
+#include "sys/keyvals.h"
 #include "sys/memory/buddyinfo.h"
 #include "sys/memory/extfrag.h"
-#include "sys/keyvals.h"
 #include "sys/memory/pagetypeinfo.h"
 #include "sys/memory/zoneinfo.h"
 

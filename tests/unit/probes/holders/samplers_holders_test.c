@@ -15,11 +15,11 @@
 #include "base/clock.h"
 #include "probes/holders/holders.h"
 #include "probes/system/system.h"
+#include "sys/group/pids_limit.h"
 #include "sys/memory/counts.h"
+#include "sys/memory/sysvipc.h"
 #include "sys/process/fdlink.h"
 #include "sys/process/terminals.h"
-#include "sys/group/pids_limit.h"
-#include "sys/memory/sysvipc.h"
 
 #define MIB (1ULL << 20)
 

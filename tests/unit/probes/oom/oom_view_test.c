@@ -4,10 +4,10 @@
 #include "probes/oom/oom.h"
 #include "probes/oom/oom_history.h"
 #include "probes/oom/oom_view.h"
-#include "probes/where/where.h"
-#include "sys/memory/oomlog_memory.h"
 #include "probes/processes/processes.h"
 #include "probes/system/system.h"
+#include "probes/where/where.h"
+#include "sys/memory/oomlog_memory.h"
 
 #define SECOND 1000000000ULL
 #define MIB (1ULL << 20)

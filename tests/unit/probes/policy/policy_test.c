@@ -15,8 +15,8 @@
 #include "base/vec.h"
 #include "capture/page_tables.h"
 #include "probes/policy/policy_judge.h"
-#include "sys/kernel/kcore.h"
 #include "sys/calls/mempolicy.h"
+#include "sys/kernel/kcore.h"
 
 static void assert_mode(u32 mode, const char *want)
 {

@@ -2,8 +2,8 @@
 #include "base/clock.h"
 #include "probes/thp/thp.h"
 #include "probes/thp/thp_view.h"
-#include "sys/process/huge_waste.h"
 #include "probes/thp/thp_words.h"
+#include "sys/process/huge_waste.h"
 #include "view_fixture.h"
 
 #define FEED(f_, type_, kind_, ...) view_feed((f_), &REC(type_, kind_, __VA_ARGS__))
