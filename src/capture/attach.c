@@ -12,12 +12,12 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "capture/ahead.h"
-#include "capture/map_memory.h"
 #include "capture/clone.h"
 #include "capture/kbtf.h"
+#include "capture/map_memory.h"
 #include "capture/object.h"
-#include "sys/rights.h"
 #include "sys/kernel/tracefs.h"
+#include "sys/rights.h"
 
 #define MISSED_GAP_NS (4 * NSEC_PER_SEC)
 

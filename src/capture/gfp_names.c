@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sys/kernel/print_fmt.h"
-#include "sys/root.h"
 #include "sys/kernel/tracefs.h"
+#include "sys/root.h"
 
 /* The text behind the delimiter of the list of flags; NULL when there is no such list. */
 static const char *list_begin(const char *format)

@@ -13,9 +13,9 @@
 
 #include "base/file.h"
 #include "capture/attach.h"
-#include "capture/map_memory.h"
 #include "capture/embedded.h"
 #include "capture/kbtf.h"
+#include "capture/map_memory.h"
 #include "sys/kernel/tracefs.h"
 
 #define SCOPE_TASKS 16384

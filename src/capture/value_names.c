@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "capture/kbtf.h"
-#include "sys/root.h"
 #include "sys/kernel/tracefs.h"
+#include "sys/root.h"
 
 struct stripped {
 	int (*fn)(void *arg, u64 value, const char *name);

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "bpf/where.h"
-#include "capture/kbtf.h"
 #include "capture/embedded.h"
+#include "capture/kbtf.h"
 #include "capture/object.h"
 #include "sys/kernel/kernel_data.h"
 #include "sys/keyvals.h"

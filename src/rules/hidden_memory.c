@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "rules/holdings.h"
 #include "rules/rules.h"
-#include "sys/process/fdlink.h"
 #include "sys/memory/zram.h"
+#include "sys/process/fdlink.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 #define TRACE_KB 1408ULL    /* TRACE_BUF_SIZE_DEFAULT (kernel/trace/trace.c), of each CPU */

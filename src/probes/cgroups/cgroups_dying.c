@@ -9,8 +9,8 @@
 
 #include "base/groups.h"
 #include "capture/names/names.h"
-#include "sys/memory/counts.h"
 #include "sys/keyvals.h"
+#include "sys/memory/counts.h"
 #include "sys/root.h"
 
 #define TELL_FROM 100 /* fewer go by themselves, mostly */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sys/root.h"
 #include "sys/memory/swaps.h"
+#include "sys/root.h"
 
 /* Limits are rarely changed: read this often only. */
 #define LIMIT_SCANS 8

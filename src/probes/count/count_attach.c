@@ -10,9 +10,9 @@
 #include "capture/names/names.h"
 #include "probes/count/count_opts.h"
 #include "probes/count/count_state.h"
+#include "sys/calls/syscalls.h"
 #include "sys/kernel/print_fmt.h"
 #include "sys/rights.h"
-#include "sys/calls/syscalls.h"
 
 /* Frames of the kernel's stack between an event and our program. */
 #define RAW_FRAMES 2 /* the program, bpf_trace_run*() */

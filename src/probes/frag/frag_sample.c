@@ -9,8 +9,8 @@
 #include "probes/frag/frag.h"
 #include "sys/memory/buddyinfo.h"
 #include "sys/memory/pagetypeinfo.h"
-#include "sys/sysctl.h"
 #include "sys/memory/zoneinfo.h"
+#include "sys/sysctl.h"
 
 _Static_assert(FRAG_ORDERS == PAGE_ORDERS_MAX, "orders");
 _Static_assert(FRAG_ZONES == ZONE_PROTECTION_MAX, "zones");

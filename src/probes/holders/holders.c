@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
-#include "sys/rights.h"
-#include "sys/root.h"
 #include "sys/kernel/trace_buffers.h"
 #include "sys/memory/zram.h"
+#include "sys/rights.h"
+#include "sys/root.h"
 
 #define EVERY_NS NSEC_PER_SEC
 #define GAP_NS (EVERY_NS * 9 / 10)

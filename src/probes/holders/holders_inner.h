@@ -10,9 +10,9 @@
 #include "probes/probe.h"
 #include "sys/group/cgroup.h"
 #include "sys/keyvals.h"
+#include "sys/memory/sysvipc.h"
 #include "sys/mounts.h"
 #include "sys/process/proc.h"
-#include "sys/memory/sysvipc.h"
 
 /* CPU time that one look may take, by its parts. */
 #define LOOK_FILES_NS (60 * NSEC_PER_MSEC)

@@ -13,13 +13,13 @@
 #include "capture/proc_scope.h"
 #include "probes/limit/limit.h"
 #include "probes/limit/limit_opts.h"
-#include "sys/memory/diskstats.h"
 #include "sys/keyvals.h"
-#include "sys/process/maps.h"
+#include "sys/memory/diskstats.h"
 #include "sys/memory/pressure.h"
+#include "sys/process/maps.h"
 #include "sys/process/proc.h"
-#include "sys/root.h"
 #include "sys/process/smaps.h"
+#include "sys/root.h"
 
 #define EVERY_NS NSEC_PER_SEC
 /* Looks come at twice the time of the last one, so that all together take this part of it. */

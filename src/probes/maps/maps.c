@@ -12,8 +12,8 @@
 #include "probes/maps/maps_host.h"
 #include "probes/maps/maps_view.h"
 #include "probes/probe.h"
-#include "sys/mount_room.h"
 #include "sys/group/pids_limit.h"
+#include "sys/mount_room.h"
 #include "sys/process/proc.h"
 #include "sys/process/terminals.h"
 

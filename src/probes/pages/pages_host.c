@@ -10,8 +10,8 @@
 #include "capture/gfp_names.h"
 #include "capture/kbtf.h"
 #include "probes/pages/pages.h"
-#include "sys/sysctl.h"
 #include "sys/memory/zoneinfo.h"
+#include "sys/sysctl.h"
 
 #define SLOTS_MAX (1U << 20) /* 8 MiB; one page each on a machine of 4 GiB */
 

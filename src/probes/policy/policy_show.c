@@ -8,11 +8,11 @@
 #include "capture/names/names.h"
 #include "probes/policy/policy.h"
 #include "sys/host.h"
+#include "sys/memory/zoneinfo.h"
 #include "sys/process/maps.h"
 #include "sys/process/numa_maps.h"
 #include "sys/process/proc.h"
 #include "sys/root.h"
-#include "sys/memory/zoneinfo.h"
 
 #define THREADS_MAX 4096 /* of a process */
 #define MAPPING_NODES 256

@@ -6,9 +6,9 @@
 
 #include "probes/processes/processes.h"
 #include "probes/whereabouts.h"
+#include "sys/process/smaps.h"
 #include "sys/rights.h"
 #include "sys/root.h"
-#include "sys/process/smaps.h"
 
 /* Cheaper than host_read() on the many machines with one node. */
 static bool has_nodes(void)

@@ -9,10 +9,10 @@
 #include "capture/gfp_names.h"
 #include "probes/slab/slab.h"
 #include "sys/keyvals.h"
-#include "sys/rights.h"
-#include "sys/root.h"
 #include "sys/memory/slabinfo.h"
 #include "sys/memory/slabsys.h"
+#include "sys/rights.h"
+#include "sys/root.h"
 
 /* The kernel takes the locks of every cache in turn to fill /proc/slabinfo. */
 #define EVERY_NS (5 * NSEC_PER_SEC)

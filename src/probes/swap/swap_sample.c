@@ -8,9 +8,9 @@
 #include "capture/names/names.h"
 #include "probes/swap/swap.h"
 #include "sys/group/cgroup.h"
+#include "sys/memory/swaps.h"
 #include "sys/process/proc.h"
 #include "sys/root.h"
-#include "sys/memory/swaps.h"
 
 #define NODES_MAX 64
 

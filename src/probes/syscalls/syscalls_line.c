@@ -5,9 +5,9 @@
 
 #include "probes/syscalls/syscalls_pointed.h"
 #include "sys/calls/quoted.h"
-#include "sys/calls/syscall_value.h"
 #include "sys/calls/syscall_args.h"
 #include "sys/calls/syscall_flags.h"
+#include "sys/calls/syscall_value.h"
 #include "sys/calls/syscalls.h"
 
 /* Calls that are written, or whose result is, in a way of their own. */

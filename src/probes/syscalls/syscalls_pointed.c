@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "sys/calls/quoted.h"
-#include "sys/calls/syscall_value.h"
 #include "sys/calls/syscall_args.h"
 #include "sys/calls/syscall_flags.h"
+#include "sys/calls/syscall_value.h"
 
 struct copied {
 	const char *p;

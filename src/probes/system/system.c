@@ -10,8 +10,8 @@
 #include "probes/system/system_settings.h"
 #include "sys/keyvals.h"
 #include "sys/memory/pressure.h"
-#include "sys/root.h"
 #include "sys/memory/thp.h"
+#include "sys/root.h"
 
 #define EVERY_NS (250 * NSEC_PER_MSEC)
 /* Drains come on top of the sampler's own period: not twice within this time. */

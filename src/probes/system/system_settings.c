@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sys/memory/thp.h"
 #include "sys/root.h"
 #include "sys/sysctl.h"
-#include "sys/memory/thp.h"
 
 static const char *const sysctls[] = {
 	"kernel.numa_balancing",

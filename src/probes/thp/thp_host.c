@@ -9,9 +9,9 @@
 #include "probes/thp/thp.h"
 #include "probes/thp/thp_resident.h"
 #include "sys/keyvals.h"
-#include "sys/root.h"
 #include "sys/memory/thp.h"
 #include "sys/memory/zoneinfo.h"
+#include "sys/root.h"
 
 #define EVERY_NS NSEC_PER_SEC
 #define WATCHED_NS (5 * NSEC_PER_SEC) /* of settings, in sessions that last */

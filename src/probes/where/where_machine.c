@@ -5,13 +5,13 @@
 
 #include "probes/where/where_inner.h"
 #include "probes/where/where_ledger.h"
-#include "sys/memory/counts.h"
 #include "sys/kernel/kconfig.h"
+#include "sys/memory/counts.h"
 #include "sys/memory/percpu.h"
-#include "sys/root.h"
 #include "sys/memory/unix_queues.h"
 #include "sys/memory/vmallocinfo.h"
 #include "sys/memory/zram.h"
+#include "sys/root.h"
 
 #define VIRTIO_BALLOON_F_DEFLATE_ON_OOM 2
 #define HUGE_DIR "/sys/kernel/mm/hugepages"

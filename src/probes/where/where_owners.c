@@ -8,11 +8,11 @@
 #include "base/greatest.h"
 #include "base/units.h"
 #include "probes/where/where_inner.h"
-#include "sys/process/proc.h"
 #include "sys/memory/slabinfo.h"
 #include "sys/memory/sysvipc.h"
 #include "sys/memory/vmallocinfo.h"
 #include "sys/memory/zram.h"
+#include "sys/process/proc.h"
 
 #define OWNERS 8 /* of a row */
 #define ASKED 64 /* processes that are asked for more: those with most memory */

@@ -7,19 +7,19 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "base/groups.h"
 #include "base/greatest.h"
+#include "base/groups.h"
 #include "probes/where/where_inner.h"
 #include "probes/where/where_ledger.h"
-#include "sys/process/huge_waste.h"
 #include "sys/heap/managed.h"
+#include "sys/heap/process_heap.h"
+#include "sys/process/huge_waste.h"
 #include "sys/process/maps.h"
 #include "sys/process/outside.h"
 #include "sys/process/proc.h"
-#include "sys/heap/process_heap.h"
+#include "sys/process/smaps.h"
 #include "sys/root.h"
 #include "sys/scan.h"
-#include "sys/process/smaps.h"
 
 #define PROCESSES_MOST 32 /* of a scope: those with most resident memory */
 #define OWNERS_MOST 32    /* mappings told of a process */

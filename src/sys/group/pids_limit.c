@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sys/memory/counts.h"
 #include "sys/keyvals.h"
+#include "sys/memory/counts.h"
 #include "sys/mounts.h"
 #include "sys/root.h"
 #include "sys/scan.h"

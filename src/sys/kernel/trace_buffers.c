@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "sys/kernel/tracefs.h"
 #include "sys/root.h"
 #include "sys/scan.h"
-#include "sys/kernel/tracefs.h"
 
 #define INSTANCES_MAX 256
 #define TRACE_DIR "/sys/kernel/tracing"

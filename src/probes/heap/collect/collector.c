@@ -13,8 +13,8 @@
 #include "capture/preload.h"
 #include "probes/heap/collect/client.h"
 #include "probes/heap/collect/collector_inner.h"
-#include "probes/heap/events/event_writer.h"
 #include "probes/heap/collect/lineage.h"
+#include "probes/heap/events/event_writer.h"
 #include "sys/group/cgroup.h"
 #include "sys/process/proc.h"
 

@@ -12,8 +12,8 @@
 #include "base/groups.h"
 #include "base/vec.h"
 #include "probes/heap/account/account.h"
-#include "probes/heap/heap.h"
 #include "probes/heap/account/mappings.h"
+#include "probes/heap/heap.h"
 #include "sys/process/maps.h"
 
 /* Names of files, as many processes have the same. */

@@ -8,8 +8,8 @@
 #include "probes/heap/residence/residence.h"
 #include "sys/process/pagemap.h"
 #include "sys/process/proc.h"
-#include "sys/root.h"
 #include "sys/process/smaps.h"
+#include "sys/root.h"
 
 #define LOOK_MS 20    /* where there is more than was found before … */
 #define AGAIN_MS 100  /* … or about as much */

@@ -7,20 +7,20 @@
 #include <string.h>
 
 #include "capture/kbtf.h"
+#include "capture/kernel_settings.h"
 #include "capture/names/names.h"
 #include "capture/page_tables.h"
 #include "capture/ring.h"
 #include "capture/watch.h"
-#include "capture/kernel_settings.h"
 #include "probes/numa/capture/numa_balance.h"
 #include "probes/numa/capture/numa_blocks.h"
 #include "probes/numa/capture/numa_config.h"
 #include "probes/numa/capture/numa_hardware.h"
 #include "probes/numa/capture/numa_known.h"
-#include "probes/numa/numa_opts.h"
 #include "probes/numa/capture/numa_place.h"
 #include "probes/numa/capture/numa_source.h"
 #include "probes/numa/capture/numa_untold.h"
+#include "probes/numa/numa_opts.h"
 #include "sys/host.h"
 
 enum {

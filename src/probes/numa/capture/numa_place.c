@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "probes/numa/numa.h"
 #include "probes/whereabouts.h"
-#include "sys/process/numa_maps.h"
+#include "sys/memory/zoneinfo.h"
 #include "sys/process/maps.h"
+#include "sys/process/numa_maps.h"
 #include "sys/process/proc.h"
 #include "sys/root.h"
-#include "sys/memory/zoneinfo.h"
 
 #define PROCESSES_MAX 64
 /* Reading numa_maps walks the page tables under the mmap lock: 5 ms for each GiB of small pages

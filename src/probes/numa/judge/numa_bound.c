@@ -5,8 +5,8 @@
 
 #include "analysis/placement.h"
 #include "base/units.h"
-#include "probes/numa/numa.h"
 #include "probes/numa/judge/numa_words.h"
+#include "probes/numa/numa.h"
 #include "probes/processes/processes.h"
 #include "sys/calls/mempolicy.h"
 #include "sys/process/whereabouts.h"
