@@ -12,8 +12,10 @@
 #include "probes/processes/processes_files.h"
 #include "sys/process/proc.h"
 
-/* More than the time within which a sampler does not sample again. */
-#define DUE_US 460000
+/* More than the time within which a sampler does not sample again; and than it waits for each
+ * nanosecond of CPU that its last look took, which is more on a busy machine. */
+#define DUE_NS 460000000ULL
+#define DUE_PART 150
 
 struct made {
 	u32 pid, ppid;
@@ -61,18 +63,27 @@ static const struct process_memory *of(const struct sampler_test *t, u32 pid)
 	return NULL;
 }
 
+static u64 looked_ns; /* CPU time of the last look */
+
+static void look(struct sampler_test *t)
+{
+	u64 begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	sampler_forget(t);
+	sampler_sample(t);
+	looked_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
+}
+
 static void start(struct sampler_test *t)
 {
 	sampler_open(t, &probe_processes);
-	sampler_forget(t);
-	sampler_sample(t);
+	look(t);
 }
 
 static void next(struct sampler_test *t)
 {
-	usleep(DUE_US);
-	sampler_forget(t);
-	sampler_sample(t);
+	usleep((useconds_t)(MAX(DUE_NS, looked_ns * DUE_PART) / NSEC_PER_USEC));
+	look(t);
 }
 
 static void test_values(void **state)
