@@ -57,6 +57,7 @@ static struct {
 	pid_t keeper;
 	int socket; /* of the keeper; 0: there is none */
 	int worker; /* 0: there is none */
+	pid_t worker_pid;
 	struct late late[LATE_MOST];
 	size_t n_late;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -191,6 +192,12 @@ static bool is_readable(int socket, int ms)
 	return n > 0;
 }
 
+static void worker_tell(bool begins)
+{
+	if (all.how.ran)
+		all.how.ran(all.how.arg, all.worker_pid, begins);
+}
+
 static int worker_begin(void)
 {
 	int fd = -1, rc;
@@ -204,8 +211,8 @@ static int worker_begin(void)
 	if (rc || fd < 0)
 		return rc ? rc : -EMFILE;
 	all.worker = fd;
-	if (all.how.ran)
-		all.how.ran(all.how.arg, pid);
+	all.worker_pid = pid;
+	worker_tell(true);
 	return 0;
 }
 
@@ -225,6 +232,7 @@ static int worker_is_late(u64 device)
 {
 	all.late[all.n_late++] = (struct late){all.worker, device};
 	all.worker = 0;
+	worker_tell(false);
 	return -ETIMEDOUT;
 }
 
@@ -261,8 +269,10 @@ static int worker_ask(int dirfd, struct ask *ask)
 	if (!rc)
 		rc = fd_send(all.worker, ask, sizeof(*ask), ask->has_dir ? dirfd : -1);
 	rc = rc ? rc : answer_take();
-	if (rc == -EPIPE) /* killed by somebody: the next one gets another */
+	if (rc == -EPIPE && all.worker) { /* killed by somebody: the next one gets another */
 		socket_close(&all.worker);
+		worker_tell(false);
+	}
 	return rc;
 }
 

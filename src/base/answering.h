@@ -6,12 +6,14 @@
 #ifndef MEMWHY_BASE_ANSWERING_H
 #define MEMWHY_BASE_ANSWERING_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 struct answering_how {
 	void (*shut_in)(void);             /* gives up rights: it keeps those it was begun with */
-	void (*ran)(void *arg, pid_t pid); /* tells of a process that asks */
+	/* Tells of a process that asks, and, where it is late, that it no longer matters. */
+	void (*ran)(void *arg, pid_t pid, bool begins);
 	void *arg;
 };
 

@@ -162,8 +162,13 @@ static __always_inline bool scope_is_of(const struct scope_self *s, u32 tgid)
 {
 	if (!scope.except)
 		return false;
-	return tgid == scope.except || (tgid && (tgid == s->tgid[0] || tgid == s->tgid[1] ||
-							tgid == s->tgid[2] || tgid == s->tgid[3]));
+	if (tgid == scope.except)
+		return true;
+#pragma unroll
+	for (u32 i = 0; i < SELF_HELPERS; i++)
+		if (tgid && tgid == s->tgid[i])
+			return true;
+	return false;
 }
 
 /* Is it memwhy, or a process that works for it? */

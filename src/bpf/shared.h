@@ -83,7 +83,9 @@ struct scope_config {
 	char comm[COMM_LEN];
 };
 
-#define SELF_HELPERS 4
+/* Two readers, the openers of perf events and of files, a keeper of settings, who fetches debug
+ * files, and two of the command's own. */
+#define SELF_HELPERS 8
 
 /* The element of the array scope_self, which all objects of a session have in common. */
 struct scope_self {

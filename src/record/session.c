@@ -261,7 +261,7 @@ static int interval_begin(struct session *s)
 	return origin_begin(&s->c, cfg->command, cfg->scope_text, interval_start(s));
 }
 
-/* A process that looks for debug files works for memwhy. */
+/* A process that looks for debug files, or opens files of others, works for memwhy. */
 static void helper_ran(void *arg, pid_t pid, bool begins)
 {
 	struct session *s = arg;
@@ -282,15 +282,10 @@ static int setting_was_left(void *arg, const char *path, const char *value, cons
 		before);
 }
 
-static void asker_ran(void *arg, pid_t pid)
-{
-	helper_ran(arg, pid, true);
-}
-
 static int names_begin(struct session *s)
 {
 	const struct session_config *cfg = s->cfg;
-	const struct answering_how askers = {privilege_drop_or_end, asker_ran, s};
+	const struct answering_how askers = {privilege_drop_or_end, helper_ran, s};
 	int rc;
 	struct names_options names = {
 		.cgroup_version = cfg->opt.cgroup_version,
@@ -350,8 +345,8 @@ static int session_begin(struct session *s, struct err *err)
 	}
 	if (!rc)
 		rc = memory_fit(s, err);
-	if (!rc && cfg->helpers[0])
-		rc = capture_self_add(&s->c, (u32)cfg->helpers[0]);
+	for (size_t i = 0; i < ARRAY_SIZE(cfg->helpers) && !rc; i++)
+		rc = cfg->helpers[i] ? capture_self_add(&s->c, (u32)cfg->helpers[i]) : 0;
 	if (!rc)
 		rc = settings_put_right(setting_was_left, s);
 	if (!rc)

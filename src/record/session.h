@@ -42,9 +42,7 @@ struct session_config {
 	int fd;
 	/* Called when the first n probes are open, from the first one on; may be NULL. */
 	int (*on_opened)(void *arg, size_t n);
-	/* Processes that work for memwhy: they cost; 0: none. What the first does is not counted,
-	 * the second does next to nothing. */
-	pid_t helpers[2];
+	pid_t helpers[2]; /* processes that work for memwhy: not counted, but they cost; 0: none */
 	void *arg;
 };
 

@@ -19,18 +19,22 @@
 
 static char dir[] = "/tmp/answering.XXXXXX";
 static pid_t workers[4];
-static size_t n_workers;
+static size_t n_workers, n_left;
 
-static void ran(void *arg, pid_t pid)
+static void ran(void *arg, pid_t pid, bool begins)
 {
 	(void)arg;
+	if (!begins) {
+		assert_int_equal(pid, workers[n_left++]);
+		return;
+	}
 	assert_true(n_workers < ARRAY_SIZE(workers));
 	workers[n_workers++] = pid;
 }
 
 static void begin(void)
 {
-	n_workers = 0;
+	n_workers = n_left = 0;
 	assert_int_equal(answering_begin(&(struct answering_how){.ran = ran}), 0);
 }
 
@@ -93,6 +97,7 @@ static void test_killed(void **state)
 	assert_true(answering_open(AT_FDCWD, dir, 0, 0) < 0);
 	path_is(answering_open(AT_FDCWD, dir, 0, 0), "");
 	assert_int_equal(n_workers, 2);
+	assert_int_equal(n_left, 1);
 	answering_end();
 }
 
@@ -106,6 +111,7 @@ static void test_late(void **state)
 	assert_int_equal(answering_open(AT_FDCWD, dir, 0, 0), -ETIMEDOUT);
 	path_is(answering_open(AT_FDCWD, dir, 0, 0), "");
 	assert_int_equal(n_workers, 2);
+	assert_int_equal(n_left, 1);
 	kill(workers[0], SIGCONT); /* its answer is nobody's */
 	for (int i = 0; i < 50; i++)
 		path_is(answering_open(AT_FDCWD, dir, 0, 0), "");
