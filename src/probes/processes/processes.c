@@ -20,6 +20,7 @@
 #include "probes/processes/processes_look.h"
 #include "probes/processes/processes_paths.h"
 #include "probes/processes/processes_table.h"
+#include "sys/heap/managed.h"
 #include "sys/root.h"
 #include "sys/users.h"
 
@@ -228,6 +229,20 @@ static void user_add(const struct sample *sm, struct process_entry *e, struct pr
 	r->h.flags |= e->flags & ENTRY_USER ? PROCESS_USER : 0;
 }
 
+/* The variable is handed on to children, which need not be of Go. */
+static void go_limit_read(struct str *text, struct process_entry *e)
+{
+	_cleanup_maps_ struct maps maps = {};
+	u64 limit = 0;
+
+	if (!sys_read(text, "/proc/%u/environ", e->pid))
+		limit = proc_heap_limit_go(str_get(text), text->len);
+	if (!limit || maps_read((int)e->pid, &maps) || !managed_has_go(&maps))
+		return;
+	e->heap_limit_bytes = limit;
+	e->heap_is_soft = true;
+}
+
 /* Only of those looked at closely whose command line or environment may tell: once. */
 static void heap_limit_read(const struct sample *sm, struct process_entry *e, const char *comm)
 {
@@ -237,9 +252,7 @@ static void heap_limit_read(const struct sample *sm, struct process_entry *e, co
 		return;
 	e->flags |= ENTRY_HEAP;
 	if (!proc_runs_program(comm)) {
-		if (!sys_read(text, "/proc/%u/environ", e->pid))
-			e->heap_limit_bytes = proc_heap_limit_go(str_get(text), text->len);
-		e->heap_is_soft = e->heap_limit_bytes != 0;
+		go_limit_read(text, e);
 		return;
 	}
 	if (sys_read(text, "/proc/%u/cmdline", e->pid))

@@ -206,12 +206,17 @@ static int tcmalloc_take(void *arg, const u64 *words, size_t n, u64 address)
 }
 
 /* Go's heap begins at that very address; V8 puts its chunks anywhere, there too. */
-bool managed_is_go(const struct maps *maps, const struct mapping *m)
+bool managed_has_go(const struct maps *maps)
 {
 	const struct mapping *first = maps_find(maps, GO_HEAP);
 
-	return first && first->start == GO_HEAP && m->start >= GO_HEAP &&
-	       m->start < GO_HEAP + GO_SPACE && m->prot & MAPPING_WRITE;
+	return first && first->start == GO_HEAP;
+}
+
+bool managed_is_go(const struct maps *maps, const struct mapping *m)
+{
+	return managed_has_go(maps) && m->start >= GO_HEAP && m->start < GO_HEAP + GO_SPACE &&
+	       m->prot & MAPPING_WRITE;
 }
 
 /* 0: there is none. */

@@ -47,6 +47,8 @@ struct managed {
 
 const char *managed_name(u32 by);
 void managed_free(struct managed *m);
+/* Is there a heap of Go? By its address alone. */
+bool managed_has_go(const struct maps *maps);
 /* Is there a heap of Go, which also has the stacks of goroutines, with this mapping in it? By its
  * addresses alone. */
 bool managed_is_go(const struct maps *maps, const struct mapping *m);

@@ -280,6 +280,31 @@ static void test_collector(void **state)
 	fixture_remove(root);
 }
 
+/* A program that is started with a limit for Go's heap has one only if it is of Go. */
+static void test_go_limit(void **state)
+{
+	static const char environ_of[] = "PATH=/bin\0GOMEMLIMIT=64MiB";
+	static const char maps[] = "c000000000-c000400000 rw-p 00000000 00:00 0 \n";
+	struct sampler_test t = {};
+	char root[PATH_MAX], path[64];
+
+	(void)state;
+	fixture_make(root);
+	for (u32 pid = 30; pid <= 31; pid++) {
+		make(&(struct made){pid, 1, pid == 30 ? "shopd" : "other", 5000, 4000, 5});
+		snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+		fixture_put(path, environ_of, sizeof(environ_of));
+		put(pid, "maps", pid == 30 ? maps : "00400000-00500000 r-xp 00000000 00:00 0 \n");
+	}
+	start(&t);
+	assert_int_equal(of(&t, 30)->heap_limit_bytes, 64 << 20);
+	assert_true(of(&t, 30)->h.flags & PROCESS_SOFT_HEAP);
+	assert_int_equal(of(&t, 31)->heap_limit_bytes, 0);
+	assert_false(of(&t, 31)->h.flags & PROCESS_SOFT_HEAP);
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
 /* What was a wrapper when it was first seen belongs to what it has become, with those before it. */
 static void test_family_wrapped(void **state)
 {
@@ -827,6 +852,7 @@ int main(void)
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_family),
 		cmocka_unit_test(test_collector),
+		cmocka_unit_test(test_go_limit),
 		cmocka_unit_test(test_family_wrapped),
 		cmocka_unit_test(test_headless),
 		cmocka_unit_test(test_vanishing),
