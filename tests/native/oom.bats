@@ -41,6 +41,9 @@ grow() {
 	jq -e --arg who "oom_grow ($grown) of group /$name" \
 		'[.notes[] | select(contains("before this") and contains($who))] | length == 1' "$now"
 	dmesg | grep -q "Killed process $grown"
+	# Whoever asks for one process or group does not ask for those of others.
+	"$MEMWHY" oom --for 100ms -p $$ -o json --out "$now"
+	jq -e '[.notes[]? | select(contains("before this"))] == []' "$now"
 }
 
 @test "oom: a kill at a cgroup's limit: victim, asker, limit, growth; counted as the kernel does" {

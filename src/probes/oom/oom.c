@@ -258,7 +258,7 @@ const struct probe probe_oom = {
 		"and totals up to four times a second and keeps the last minute, so it can also "
 		"say who grew, by how much and how fast.\n\n"
 		"Kills from before it started are in the kernel's log only: a note counts those "
-		"that are still there, and names the last.\n\n"
+		"that are still there, and names the last, unless a scope is given.\n\n"
 		"`oom list` shows one line a kill, `oom show N` everything about the N-th. Both "
 		"are for recordings (--input) above all; live, they report at the end. With "
 		"--stacks and in the formats for programs the live reports come at the end or, "

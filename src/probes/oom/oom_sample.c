@@ -354,7 +354,12 @@ static void past_read(struct sample *s, struct past *ret)
 	}
 	if (fd >= 0)
 		close(fd);
-	s->log = (struct oomlog){};
+	memset(&s->log, 0, sizeof(s->log));
+}
+
+static bool is_of_all(const struct scope *s)
+{
+	return !s->by_task && !s->tasks.n && !*s->comm && !s->cgroup_id;
 }
 
 static int past_tell(struct capture *c, struct sample *s)
@@ -386,7 +391,7 @@ static int oom_open(struct capture *c, void *state, struct err *err)
 
 	s->kmsg = kmsg_open(KMSG_NOW);
 	rc = log_tell(c, s->kmsg);
-	if (!rc && capture_named(c))
+	if (!rc && capture_named(c) && is_of_all(&c->opt.scope))
 		rc = past_tell(c, s);
 	if (!rc)
 		rc = gfp_tell(c, true);
