@@ -62,7 +62,7 @@ $(B)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# The preload library: needs no other library, and is part of memwhy too (src/capture/preload_file.c).
+# The preload library: needs no other library, and memwhy carries it packed (src/capture/preload_file.c).
 TRACK_SRCS := $(wildcard src/tracker/*.c) src/cfi/entry.c src/cfi/program.c src/cfi/expression.c \
            src/cfi/mapped.c
 TRACK_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -fvisibility=hidden -ffreestanding \
@@ -75,9 +75,6 @@ $(B)/track/%.o: src/%.c
 $(B)/libmemwhy-track.so: $(TRACK_SRCS:src/%.c=$(B)/track/%.o)
 	$(Q)$(CC) -shared -nostdlib -Wl,-z,now -Wl,-z,noexecstack -Wl,-soname,$(@F) -o $@.debug $^
 	$(Q)strip -o $@ $@.debug
-
-$(B)/capture/preload_file.o build/fuzz/obj/capture/preload_file.o: $(B)/libmemwhy-track.so
-ALL_CFLAGS += -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"'
 
 # One BPF object a probe, and a second one (X_walk) for when user stacks are asked for, see
 # src/bpf/unwind.bpf.h. memwhy carries them packed: embedded_list.h is for src/capture/embedded.c.
@@ -98,7 +95,7 @@ $(B)/gen/where.bpf.o $(B)/gen/inodes.bpf.o: $(B)/gen/%.bpf.o: src/bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/pack-bpf: tools/pack-bpf.c
+$(B)/pack-object: tools/pack-object.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -o $@ $< -lelf -lzstd
 
@@ -110,17 +107,22 @@ BPF_FIRST := frag_walk
 bpf_before = $(if $(filter $(BPF_FIRST),$(1)),,$(BPF_FIRST) $(if $(filter %_walk,$(1)),$(1:%_walk=%)))
 
 define pack_rule
-$(B)/gen/$(1).packed: $(patsubst %,$(B)/gen/%.linked.o,$(1) $(bpf_before)) $(B)/pack-bpf
-	$$(Q)$(B)/pack-bpf $$@ $$(filter %.o,$$^)
+$(B)/gen/$(1).packed: $(patsubst %,$(B)/gen/%.linked.o,$(1) $(bpf_before)) $(B)/pack-object
+	$$(Q)$(B)/pack-object $$@ $$(filter %.o,$$^)
 endef
 $(foreach o,$(BPF_OBJECTS),$(eval $(call pack_rule,$(o))))
 
-$(B)/gen/embedded_list.h: Makefile $(BPF_OBJECTS:%=$(B)/gen/%.packed)
-	@mkdir -p $(@D)
-	$(Q){ echo '#define OBJECTS \'; $(foreach o,$(BPF_OBJECTS),echo \
-		'	OBJECT($o, "$(B)/gen/$o.packed", "$(lastword $(call bpf_before,$o))") \';) echo; } >$@
+$(B)/gen/tracker.packed: $(B)/libmemwhy-track.so $(B)/pack-object
+	$(Q)$(B)/pack-object $@ $<
 
-EMBEDDED := $(B)/gen/embedded_list.h $(BPF_OBJECTS:%=$(B)/gen/%.packed)
+CARRIED := $(BPF_OBJECTS) tracker
+
+$(B)/gen/embedded_list.h: Makefile $(CARRIED:%=$(B)/gen/%.packed)
+	@mkdir -p $(@D)
+	$(Q){ echo '#define OBJECTS \'; $(foreach o,$(CARRIED),echo \
+		'	OBJECT($o, "$(B)/gen/$o.packed", "$(if $(filter tracker,$o),,$(lastword $(call bpf_before,$o)))") \';) echo; } >$@
+
+EMBEDDED := $(B)/gen/embedded_list.h $(CARRIED:%=$(B)/gen/%.packed)
 $(B)/capture/embedded.o build/fuzz/obj/capture/embedded.o: $(EMBEDDED)
 
 # The page of -o html. The script is these files in this order.
@@ -209,7 +211,7 @@ bench: all workloads $(B)/bench/numa_feed
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 FUZZ_OBJS := $(patsubst src/%.c,build/fuzz/obj/%.o,$(filter-out src/cmd/main.c,$(SRCS)))
-FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"' -DHTML_PAGE='"$(B)/gen/page.gz"' -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
+FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DHTML_PAGE='"$(B)/gen/page.gz"' -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
               -I$(B)/gen -w -MMD -MP -fsanitize=address,undefined -fno-sanitize-recover=all
 
 build/fuzz/obj/%.o: src/%.c

@@ -1,12 +1,15 @@
 /*
- * The BPF objects that memwhy was built with, packed by tools/pack-bpf.c: each probe's, by its
- * name, and the one that walks user stacks, NAME_walk (unwind.bpf.h). Knows no libbpf.
+ * The ELF files that memwhy was built with, packed by tools/pack-object.c: the BPF object of each
+ * probe, by its name, and the one that walks user stacks, NAME_walk (unwind.bpf.h); and the preload
+ * library, EMBEDDED_TRACKER. Knows no libbpf.
  */
 #ifndef MEMWHY_CAPTURE_EMBEDDED_H
 #define MEMWHY_CAPTURE_EMBEDDED_H
 
 #include "base/types.h"
 #include "base/util.h"
+
+#define EMBEDDED_TRACKER "tracker"
 
 struct embedded {
 	const char *name;

@@ -13,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
+#include "capture/embedded.h"
 #include "capture/preload_check.h"
 #include "sys/process/proc.h"
 
@@ -21,28 +22,28 @@
 #define HALF_SECONDS 60 /* no memwhy writes for so long */
 #define TRIES 32        /* another memwhy may remove it in between */
 
-/* The library, as it was built. */
-__asm__(".section .rodata\n"
-	".balign 16\n"
-	"track_library:\n"
-	".incbin \"" TRACK_LIBRARY "\"\n"
-	"track_library_end:\n"
-	".byte 0\n"
-	".previous\n");
-extern const char track_library[], track_library_end[];
+/* The library, as it was built: unpacked once, by who first asks for it. */
+static struct {
+	void *data;
+	size_t size;
+} library;
 
-static size_t library_size(void)
+/* -ENOMEM, -EBADMSG: memwhy's own file is damaged. */
+static int library_unpack(void)
 {
-	return (size_t)(track_library_end - track_library);
+	return library.data ? 0
+			    : embedded_unpack(embedded_find(EMBEDDED_TRACKER), &library.data,
+				      &library.size);
 }
 
 /* FNV-1a: for a name, not for trust. */
 static u64 library_hash(void)
 {
+	const u8 *c = library.data;
 	u64 hash = 0xcbf29ce484222325ULL;
 
-	for (const char *c = track_library; c < track_library_end; c++)
-		hash = (hash ^ (u8)*c) * 0x100000001b3ULL;
+	for (size_t i = 0; i < library.size; i++)
+		hash = (hash ^ c[i]) * 0x100000001b3ULL;
 	return hash;
 }
 
@@ -52,13 +53,13 @@ static bool content_is_ours(int fd)
 	void *at;
 	bool same;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size != library_size())
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size != library.size)
 		return false;
-	at = mmap(NULL, library_size(), PROT_READ, MAP_PRIVATE, fd, 0);
+	at = mmap(NULL, library.size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return false;
-	same = !memcmp(at, track_library, library_size());
-	munmap(at, library_size());
+	same = !memcmp(at, library.data, library.size);
+	munmap(at, library.size);
 	return same;
 }
 
@@ -110,7 +111,7 @@ const char *preload_file_beside(void)
 
 	exe[MAX(n, 0)] = '\0';
 	slash = strrchr(exe, '/');
-	if (!slash)
+	if (!slash || library_unpack())
 		return NULL;
 	slash[1] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
@@ -130,7 +131,7 @@ const char *preload_file_beside(void)
 /* Under a name of its own at first, so that nobody finds half of it. */
 static int file_write(int dir, const char *name)
 {
-	size_t size = library_size(), done = 0;
+	size_t done = 0;
 	char fresh[64];
 	int rc = 0;
 
@@ -141,8 +142,8 @@ static int file_write(int dir, const char *name)
 
 	if (fd < 0)
 		return -errno;
-	while (done < size && !rc) {
-		ssize_t n = write(fd, track_library + done, size - done);
+	while (done < library.size && !rc) {
+		ssize_t n = write(fd, (const char *)library.data + done, library.size - done);
 
 		if (n < 0)
 			rc = -errno;
@@ -338,11 +339,14 @@ static int place_tell(int rc, bool root, struct err *err)
 int preload_file_open(struct preload_file *f, struct err *err)
 {
 	char bases[3][PATH_MAX] = {"/run", "/var/cache", ""};
+	int unpacked = library_unpack(), rc = -EACCES;
 	const char *beside = preload_file_beside();
 	bool root = !geteuid();
-	int rc = -EACCES;
 
 	*f = (struct preload_file){.fd = -1};
+	if (unpacked)
+		return err_set(err, unpacked, "the preload library cannot be unpacked: %s",
+			strerror(-unpacked));
 	if (beside) {
 		snprintf(f->path, sizeof(f->path), "%s", beside);
 		return 0;

@@ -1,5 +1,5 @@
-/* The BPF objects that memwhy carries: there is one for each probe with programs, with and without
- * the walk; libbpf opens it; damaged bytes are refused. */
+/* The ELF files that memwhy carries: a BPF object for each probe with programs, with and without the
+ * walk, which libbpf opens; the preload library, to the byte; damaged bytes are refused. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "capture/embedded.h"
@@ -51,6 +53,31 @@ static void test_each_probe(void **state)
 	assert_null(embedded_find("nosuch"));
 }
 
+static void test_tracker(void **state)
+{
+	const struct embedded *e = embedded_find(EMBEDDED_TRACKER);
+	const char *build = getenv("BUILD");
+	char path[4096];
+	void *elf, *built;
+	size_t size;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(e);
+	assert_int_equal(embedded_unpack(e, &elf, &size), 0);
+	assert_true(size > (size_t)(e->end - e->data));
+	snprintf(path, sizeof(path), "%s/libmemwhy-track.so", build ? build : "build");
+	f = fopen(path, "r");
+	built = malloc(size + 1);
+	assert_non_null(f);
+	assert_non_null(built);
+	assert_int_equal(fread(built, 1, size + 1, f), size);
+	assert_memory_equal(elf, built, size);
+	fclose(f);
+	free(built);
+	free(elf);
+}
+
 static void test_damage(void **state)
 {
 	const struct embedded *e = embedded_find("faults_walk");
@@ -82,6 +109,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_probe),
+		cmocka_unit_test(test_tracker),
 		cmocka_unit_test(test_damage),
 	};
 

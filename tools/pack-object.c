@@ -1,9 +1,10 @@
 /*
- * Packs a BPF object for memwhy to carry: `pack-bpf OUT IN [BEFORE...]`. Which line of source an
- * instruction came from, its text, and labels of branches are blanked, since nothing reads them:
- * more than half of the bytes; the kernel would check and keep the first for each program. What the
- * kernel and libbpf need of types stays. The rest is compressed as one zstd frame, which refers to
- * the objects BEFORE it, since objects have most of their bytes in common (src/capture/embedded.h).
+ * Packs an ELF file for memwhy to carry: `pack-object OUT IN [BEFORE...]`. In a BPF object, which line
+ * of source an instruction came from, its text, and labels of branches are blanked, since nothing
+ * reads them: more than half of the bytes; the kernel would check and keep the first for each program.
+ * What the kernel and libbpf need of types stays. The rest is compressed as one zstd frame, which
+ * refers to the objects BEFORE it, since objects have most of their bytes in common
+ * (src/capture/embedded.h). Any other file is compressed as it is.
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -33,7 +34,7 @@ struct section {
 
 static void fail(const char *what)
 {
-	fprintf(stderr, "pack-bpf: %s\n", what);
+	fprintf(stderr, "pack-object: %s\n", what);
 	exit(1);
 }
 
@@ -122,13 +123,18 @@ static void labels_blank(struct section table, struct section strings)
 
 static void object_blank(struct section file)
 {
+	GElf_Ehdr head;
 	Elf *elf;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		fail("libelf is too old");
 	elf = elf_memory(file.data, file.size);
-	if (!elf)
+	if (!elf || !gelf_getehdr(elf, &head))
 		fail("not an ELF file");
+	if (head.e_machine != EM_BPF) {
+		elf_end(elf);
+		return;
+	}
 	lines_blank(section_find(elf, file, ".BTF.ext"));
 	strings_blank(section_find(elf, file, ".BTF"));
 	labels_blank(section_find(elf, file, ".symtab"), section_find(elf, file, ".strtab"));
@@ -158,7 +164,7 @@ int main(int argc, char **argv)
 	FILE *out;
 
 	if (argc < 3)
-		fail("usage: pack-bpf OUT IN [BEFORE...]");
+		fail("usage: pack-object OUT IN [BEFORE...]");
 	for (int i = 3; i < argc; i++)
 		object_add(&all, argv[i]);
 	before = all.size;
