@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # docs/schema/report.schema.json describes what every command prints with -o json and -o jsonl.
+# bats file_tags=beside
 load common
 
 setup_file() {
@@ -42,18 +43,21 @@ valid() {
 	END
 }
 
+live_is_valid() { # COMMAND
+	local c words="--for 200ms"
+	c=$(live "$1")
+	[[ $c != doctor && $c != "policy show"* ]] || words=
+	"$MEMWHY" $c $words -o json --out one.json --force || try refuse "$c: status $?"
+	valid json one.json || try refuse "$c"
+	[ -n "$words" ] || return 0
+	"$MEMWHY" $c $words -o jsonl --out one.jsonl --force || try refuse "$c -o jsonl: status $?"
+	valid jsonl one.jsonl || try refuse "$c -o jsonl"
+}
+
 @test "schema: what each command prints, live" {
 	needs_root
-	for c in $(commands_alone) "count kmem:mm_page_alloc" "slab --stacks" "faults --stacks --by process,mapping" \
-		"policy show -p $$" "syscalls --each" doctor; do
-		c=$(live "$c") words="--for 200ms"
-		[[ $c != doctor && $c != "policy show"* ]] || words=
-		"$MEMWHY" $c $words -o json --out one.json --force || try refuse "$c: status $?"
-		valid json one.json || try refuse "$c"
-		[[ $c == doctor || $c == "policy show"* ]] && continue
-		"$MEMWHY" $c $words -o jsonl --out one.jsonl --force || try refuse "$c -o jsonl: status $?"
-		valid jsonl one.jsonl || try refuse "$c -o jsonl"
-	done
+	side_by_side live_is_valid $(commands_alone) "count kmem:mm_page_alloc" "slab --stacks" \
+		"faults --stacks --by process,mapping" "policy show -p $$" "syscalls --each" doctor
 	tried
 }
 

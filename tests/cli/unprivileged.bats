@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Without root: what still works, and what is said about the rest.
+# bats file_tags=beside
 load common
 
 setup() {

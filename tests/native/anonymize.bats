@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # --anonymize: nothing that names the program, its path, its control group or its functions is left
 # in any file, uncompressed and decoded; all of it is in the same file without the option.
+# bats file_tags=beside
 load common
 
 names=zebra # in every name that is to go

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Runs of real programs compared: those of one program differ by noise only, however they are split.
+# bats file_tags=beside
 load common
 
 setup() {

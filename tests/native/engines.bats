@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Engines that exist, fed by `memwhy serve` on loopback: a real Prometheus and a real VictoriaMetrics
 # store what it serves, and answer what the dashboard and the rules ask.
-# bats file_tags=host
+# bats file_tags=host,beside
 load common
 
 engine_addresses=(127.0.0.1:29671 127.0.0.1:29672)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Recordings and runs as files of other programs: what these read in them is what memwhy's JSON says.
-# bats file_tags=host
+# bats file_tags=host,beside
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The walk over user stacks in BPF by DWARF unwind tables, on this kernel: the frames are libgcc's.
+# bats file_tags=beside
 load common
 
 UNWIND=$(dirname "$WORKLOADS")/bpf/unwind
