@@ -92,7 +92,7 @@ static int stack_read(void *ctx, u64 address, u64 *ret)
 
 	if (address & 7)
 		return -1;
-	if (!frame_is_own(at->t, address)) {
+	if (address < at->r->own || address >= at->t->stack_high) {
 		stray(at->r);
 		if (!at->r->page || (address & ~(PAGE - 1)) != at->r->page)
 			return read_copy(at->r->copy, address, ret);
@@ -107,6 +107,7 @@ void frame_begin(struct frame_regs *r)
 	stray(r);
 	r->page = (r->sp - 8) & ~(PAGE - 1);
 	r->high = r->page + PAGE;
+	r->own = ~0ULL;
 }
 
 /*
@@ -119,22 +120,24 @@ static int is_on_one_stack(u64 from, u64 to, int fixed)
 	return to > from && (fixed || to - from <= PAGE || all_readable(from, to));
 }
 
-/* The walk has come to r->sp. All that it came by is on the thread's own stack if that is. */
-static void frame_moved(struct thread *t, struct frame_regs *r)
+/* The walk has come to r->sp, from `from`. All that it came by is on the thread's own stack if that
+ * is, and if it did not leave the stack that it began on. */
+static void frame_moved(struct thread *t, struct frame_regs *r, u64 from)
 {
-	if (!frame_is_own(t, r->sp - 8))
+	if (!frame_is_own(t, r->sp - 8) || r->sp < from)
 		stray(r);
-	r->high = 0;
-	if (!frame_is_own(t, r->sp))
-		return;
-	r->high = t->stack_high;
-	if (r->page && !r->parted && r->page < t->stack_low)
-		t->stack_low = r->page;
+	if (r->page && !r->parted && frame_is_own(t, r->sp)) {
+		r->own = r->sp;
+		if (r->page < t->stack_low)
+			t->stack_low = r->page;
+	}
+	r->high = r->sp >= r->own && r->sp < t->stack_high ? t->stack_high : 0;
 }
 
 int frame_step_far(struct thread *t, struct frame_regs *r, u64 cfa)
 {
 	u64 bp_at = r->rule & FRAME_SAVED ? cfa + (u64)FRAME_BP_AT(r->rule) : 0, bp = r->bp, ip;
+	u64 from = r->sp;
 	struct at at = {t, r};
 
 	if (cfa - r->sp > FRAME_MAX || (bp_at && (bp_at < r->sp || bp_at > cfa - 8)) ||
@@ -147,7 +150,7 @@ int frame_step_far(struct thread *t, struct frame_regs *r, u64 cfa)
 	r->sp = cfa;
 	r->ip = ip;
 	r->exact = 0;
-	frame_moved(t, r);
+	frame_moved(t, r, from);
 	return ip != 0;
 }
 
@@ -268,6 +271,7 @@ int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule)
 		.lost = CFI_LOST_BX | (r->bp_lost ? CFI_LOST_BP : 0),
 	};
 	int stop = CFI_STOP_UNSUPPORTED, signal = 0;
+	u64 from = r->sp;
 
 	if (number == OTHER_NO_RULE) {
 		stop = cfi_step_frame_pointer(&regs, stack_read, &at);
@@ -284,7 +288,7 @@ int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule)
 	r->bp_at = FRAME_BP_UNKNOWN;
 	r->exact = regs.exact;
 	r->bp_lost = !!(regs.lost & CFI_LOST_BP);
-	frame_moved(t, r);
+	frame_moved(t, r, from);
 	return 1;
 }
 

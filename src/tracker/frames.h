@@ -4,11 +4,11 @@
  *
  * No read of a stack may fault, wherever a wrong rule, a wild frame pointer or the frame of a
  * signal leads. So a word is read where it lies only if it is
- * - on the thread's own stack (thread.h), which is mapped as long as the thread lives, whatever
- *   stack it runs on meanwhile, or
+ * - on the thread's own stack (thread.h), if the function that is running is there, from its frame
+ *   on: where it is going to return to is mapped, or
  * - in the page that holds the frame of the function that is running.
  * All else the kernel copies, which fails where there is nothing: other stacks may be gone by now,
- * or go while they are read.
+ * or go while they are read. So may the own one, once the thread runs on another for good.
  */
 #ifndef MEMWHY_TRACKER_FRAMES_H
 #define MEMWHY_TRACKER_FRAMES_H
@@ -29,6 +29,7 @@ struct frame_regs {
 	u64 high;  /* from sp up to here all may be read where it lies; 0: nothing is known */
 	struct frame_copy *copy; /* NULL: each word is copied alone */
 	u64 page; /* of the function that is running, if not on the thread's own stack; else 0 */
+	u64 own;  /* from here on the thread's own stack is read where it lies; ~0: none of it */
 	u32 rule; /* of the step that led here, or that could not be made */
 	u8 exact; /* ip is no return address: a signal came there */
 	u8 bp_lost;
@@ -89,6 +90,7 @@ static inline void frame_start(
 		.ip = frame[1],
 		.sp = (u64)(frame + 2),
 		.high = t->stack_high,
+		.own = (u64)(frame + 2),
 		.copy = copy,
 	};
 	if (unlikely(r->sp <= t->stack_low || r->sp > t->stack_high))

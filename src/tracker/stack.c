@@ -6,7 +6,8 @@
  * the same, and all that the rest of the walk would read has not changed, the rest would come out
  * the same. It reads return addresses; the frame pointer, and the places where it was saved, only
  * if some frame further out is found by it: most code keeps other things in that register. It reads
- * them where they lie, so only frames on the thread's own stack are compared (frames.h).
+ * them where they lie, so only frames on the thread's own stack are compared, and only by a walk
+ * that began there, further down (frames.h).
  */
 #include "tracker/stack.h"
 
@@ -304,13 +305,14 @@ static inline u64 bp_place(u64 bp_at, u8 needs)
 	return needs || bp_at == FRAME_BP_UNKNOWN ? bp_at : 0;
 }
 
-/* Of these frames, from k on: how many are on the thread's own stack? */
+/* Of these frames, from k on: how many are on the thread's own stack, each further down than the
+ * ones outside of it? */
 static __attribute__((noinline)) u32 memo_own(const struct thread *t, const struct memo *m, u32 k)
 {
 	for (; k < m->n; k++) {
 		const struct memo_frame *f = &m->frames[k];
 
-		if (!frame_is_own(t, f->sp - 8))
+		if (!frame_is_own(t, f->sp - 8) || (k && f->sp > f[-1].sp))
 			break;
 		if (f->bp_at && f->bp_at != FRAME_BP_UNKNOWN && !frame_is_own(t, f->bp_at))
 			break;
@@ -344,7 +346,7 @@ static inline struct memo_frame *memo_walk(
 	struct thread *t, struct memo *m, struct frame_regs *r, u32 *ret_k)
 {
 	struct memo_frame *end = m->frames + 2 * TRACK_DEPTH, *fresh = end;
-	u32 k = m->own, more;
+	u32 k = r->page ? 0 : m->own, more;
 
 	do {
 		while (k && m->frames[k - 1].sp < r->sp)

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <execinfo.h>
@@ -142,6 +143,90 @@ static int coroutine_moves(int argc, char **argv)
 	_exit(argc && argv);
 }
 
+/* A thread goes on on another stack for good, and what it used of its first one goes, without a
+ * word to libc. A frame pointer still leads there. */
+#define OWN_BYTES ((size_t)1 << 20)
+#define OWN_KEPT ((size_t)64 << 10) /* the thread-local memory */
+static char *own_stack;
+static unsigned long own_deep;
+static int own_protect, own_done;
+
+static void *allocated_with_bp(unsigned long bp)
+{
+	void *p;
+
+	__asm__ volatile("push %%rbp\n	mov %%rsp, %%r12\n	mov %1, %%rbp\n"
+			 "	and $-16, %%rsp\n	mov $40, %%edi\n	call malloc@PLT\n"
+			 "	mov %%r12, %%rsp\n	pop %%rbp\n	mov %%rax, %0"
+			 : "=r"(p)
+			 : "r"(bp)
+			 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
+			 "memory", "cc");
+	return p;
+}
+
+/* Called from nowhere: code that is unwound by its frame pointer, as it has frames of any size. */
+static void on_other_stack(void)
+{
+	volatile size_t some = 100;
+	char *room = alloca(some);
+	long rc;
+
+	room[0] = 0;
+	rc = own_protect ? syscall(SYS_mprotect, own_stack, OWN_BYTES - OWN_KEPT, PROT_NONE)
+			 : syscall(SYS_munmap, own_stack, OWN_BYTES - OWN_KEPT);
+	MUST(!rc);
+	for (unsigned long at = 0; at < 4096; at += 8)
+		free(allocated_with_bp(own_deep + at));
+	__atomic_store_n(&own_done, 1, __ATOMIC_RELEASE);
+	syscall(SYS_exit, room[0]);
+}
+
+static void own_use(int n)
+{
+	volatile char room[6000];
+
+	room[0] = room[sizeof(room) - 1] = (char)n;
+	churn(20);
+	if (n)
+		own_use(n - 1);
+	else
+		own_deep = (unsigned long)room;
+	churn((unsigned)room[0] & 1);
+}
+
+static void *leaves(void *other)
+{
+	own_use(30);
+	__asm__ volatile("mov %0, %%rsp\n	xor %%ebp, %%ebp\n	call *%1"
+			 :
+			 : "r"((char *)other + coroutine_size - 64), "r"(on_other_stack)
+			 : "memory");
+	return NULL;
+}
+
+static int own_left(int argc, char **argv)
+{
+	void *other = stack_new(); /* below: stacks are unwound upwards */
+	pthread_attr_t a;
+	pthread_t t;
+
+	own_stack =
+		mmap(NULL, OWN_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	MUST(own_stack != MAP_FAILED);
+	if ((char *)other > own_stack)
+		other = stack_new();
+	own_protect = argc > 0 && !strcmp(argv[0], "protected");
+	pthread_attr_init(&a);
+	MUST(!pthread_attr_setstack(&a, own_stack, OWN_BYTES));
+	MUST(!pthread_create(&t, &a, leaves, other));
+	while (!__atomic_load_n(&own_done, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	printf("left\n");
+	fflush(stdout);
+	_exit(0);
+}
+
 #endif
 
 static unsigned long recursion(int n)
@@ -238,6 +323,7 @@ int main(int argc, char **argv)
 		{"coroutines-small", coroutines_small},
 		{"coroutines-left", coroutines_left},
 		{"coroutine-moves", coroutine_moves},
+		{"own-left", own_left},
 #endif
 		{"deep", deep},
 		{"big-frames", big_frames},
