@@ -273,7 +273,7 @@ static int part_put(struct thread *t, const u64 head[5], const char *path, u32 n
 	u32 words = 5 + (n + WORD_BYTES - 1) / WORD_BYTES;
 	u64 at;
 
-	if (!thread_reserve(t, words + 1, &at))
+	if (!thread_reserve_aside(t, words + 1, &at))
 		return 0;
 	for (u32 i = 0; i < 5; i++)
 		thread_put(t, at + 1 + i, head[i] << TRACK_ARG_SHIFT);

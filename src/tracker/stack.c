@@ -231,7 +231,7 @@ static u32 stack_send(
 		return 0;
 	}
 	files_tell(t, m, ips, stride, depth);
-	if (!thread_reserve(t, depth + 1, &at))
+	if (!thread_reserve_aside(t, depth + 1, &at))
 		return 0;
 	for (u32 i = 0; i < depth; i++)
 		thread_put(t, at + 1 + i, ips[i * stride] << TRACK_ARG_SHIFT);

@@ -237,12 +237,12 @@ struct thread *thread_enter(struct thread *t)
 
 /* What was reserved and cannot be used. Where a signal handler took words behind it, it stays: the
  * reader finds nothing in it. */
-static void unreserve(struct thread *t, u64 at, u64 n)
+static void unreserve(struct thread *t, u64 at, u64 n, u32 events)
 {
 	u64 end = at + n;
 
 	__asm__ volatile("cmpxchg %2, %1" : "+a"(end), "+m"(t->head) : "r"(at) : "memory", "cc");
-	t->slot->dropped++;
+	t->slot->dropped += events;
 }
 
 #define YIELDS 4
@@ -288,7 +288,7 @@ static int room_look(struct thread *t, u64 at, u64 n, u32 tries)
 	return at + n <= t->limit;
 }
 
-int thread_wait(struct thread *t, u64 at, u64 n)
+int thread_wait(struct thread *t, u64 at, u64 n, u32 events)
 {
 	u32 beat = 0, tries = 0;
 	s64 since = 0;
@@ -328,7 +328,7 @@ int thread_wait(struct thread *t, u64 at, u64 n)
 		return 1;
 	if (track->off)
 		self->epoch = SELF_OFF;
-	unreserve(t, at, n);
+	unreserve(t, at, n, events);
 	return 0;
 }
 
@@ -364,7 +364,7 @@ void thread_put_time(struct thread *t, u64 time)
 {
 	u64 at;
 
-	if (!thread_reserve(t, 1, &at))
+	if (!thread_reserve_aside(t, 1, &at))
 		return;
 	t->time = time >> TRACK_TIME_LOW;
 	thread_put(t, at,

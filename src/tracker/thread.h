@@ -60,8 +60,8 @@ void thread_clock_gone(void);
 int thread_give_up(void);
 /* Takes a slot. NULL: nothing is recorded. */
 struct thread *thread_enter(struct thread *t);
-/* Waits until words up to `end` are free. 0: it took too long, the event is lost. */
-int thread_wait(struct thread *t, u64 at, u64 n);
+/* Waits until n words from `at` on are free. 0: it took too long, so many events are lost. */
+int thread_wait(struct thread *t, u64 at, u64 n, u32 events);
 
 /* NULL: nothing is to be recorded. */
 static inline struct thread *thread_now(void)
@@ -95,11 +95,18 @@ static inline void thread_fetch(struct thread *t, u64 at)
 	__asm__ volatile("prefetchw %0" : : "m"(t->ring[(at + AHEAD) & t->mask]));
 }
 
-/* Room for n words, from *ret_at on. */
+/* Room for the n words of an event, from *ret_at on. */
 static inline int thread_reserve(struct thread *t, u64 n, u64 *ret_at)
 {
 	*ret_at = thread_claim(t, n);
-	return likely(*ret_at + n <= t->limit) || thread_wait(t, *ret_at, n);
+	return likely(*ret_at + n <= t->limit) || thread_wait(t, *ret_at, n, 1);
+}
+
+/* The same, of words that are no event: what events refer to. */
+static inline int thread_reserve_aside(struct thread *t, u64 n, u64 *ret_at)
+{
+	*ret_at = thread_claim(t, n);
+	return likely(*ret_at + n <= t->limit) || thread_wait(t, *ret_at, n, 0);
 }
 
 static inline void thread_put(struct thread *t, u64 at, u64 word)

@@ -21,7 +21,7 @@ static __attribute__((noinline)) void extra_put(struct thread *t, enum track_ext
 {
 	u64 at;
 
-	if (thread_reserve(t, 1, &at))
+	if (thread_reserve_aside(t, 1, &at))
 		thread_put(t, at,
 			value << TRACK_VALUE_SHIFT | (u64)what << TRACK_ARG_SHIFT | TRACK_EXTRA);
 }
@@ -191,7 +191,7 @@ static STEP void *alloc_wait(u64 at, void *p, u64 first, u64 second)
 {
 	struct thread *t = &thread;
 
-	if (thread_wait(t, at, 2)) {
+	if (thread_wait(t, at, 2, 1)) {
 		thread_put(t, at + 1, second);
 		thread_put(t, at, first);
 	}
@@ -286,7 +286,7 @@ static STEP void free_wait(void *p, u64 at, u64 word)
 {
 	struct thread *t = &thread;
 
-	if (thread_wait(t, at, 1))
+	if (thread_wait(t, at, 1, 1))
 		thread_put(t, at, word);
 	real.free(p);
 }

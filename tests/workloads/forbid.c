@@ -196,6 +196,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(mode, "coroutine")) {
 		on_coroutine();
 	} else if (!strcmp(mode, "threads")) {
+		if (argc > 2)
+			kill(atoi(argv[2]), SIGSTOP);
 		all_but_some(all);
 		threads();
 		child();
