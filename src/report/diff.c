@@ -345,6 +345,7 @@ static const struct column total_columns[] = {
 	{"rows", "ROWS", CELL_U64, UNIT_COUNT, 0, "things compared, in either recording"},
 	{"new_rows", "NEW", CELL_U64, UNIT_COUNT, 0, "of these, only in the second"},
 	{"gone_rows", "GONE", CELL_U64, UNIT_COUNT, 0, "of these, only in the first"},
+	{"of", "OF", CELL_TEXT, 0, COL_HIDDEN, "the table that this is the total of"},
 };
 
 #define TOTAL_OWN ARRAY_SIZE(total_columns)
@@ -374,6 +375,7 @@ static int total_add(struct report *r, const struct diff_match *m, const struct 
 	row[0] = cell_u64(res->rows);
 	row[1] = cell_u64(res->new_rows);
 	row[2] = cell_u64(res->gone_rows);
+	row[3] = cell_text(m->runs.v[1].table->name);
 	used = TOTAL_OWN;
 	for (size_t i = 0; i < m->cols.n; i++)
 		if (m->cols.v[i].role == ROLE_SUM) {

@@ -22,6 +22,10 @@ setup_file() {
 	"$MEMWHY" heap --events --record heap.mw --out /dev/null -- \
 		sh -c "$work peak 100; sleep 0.2; $work threads 50; ls -l /usr/share/doc" >/dev/null 3>&-
 	"$MEMWHY" report heap.mw --out heap.html
+	"$MEMWHY" heap --record less.mw --out /dev/null -- "$work" peak 50 >/dev/null 3>&-
+	"$MEMWHY" heap --record more.mw --out /dev/null -- "$work" peak 100 >/dev/null 3>&-
+	"$MEMWHY" report less.mw more.mw --out change.html
+	"$MEMWHY" diff less.mw more.mw -o json --out change.json
 	"$MEMWHY" numa --record numa.mw -o json --out numa.all -- /usr/bin/python3 -c 'kept = bytearray(50 << 20)
 for i in range(0, len(kept), 4096): kept[i] = 1' 3>&-
 	object=$(jq -r '[.rows[] | select(.table == "sites" and .accesses > 0)][0].name' numa.all)
@@ -44,7 +48,7 @@ each_interaction() {
 	cd "$BATS_FILE_TMPDIR"
 	HOME=$BATS_TEST_TMPDIR timeout 240 node "$BATS_TEST_DIRNAME/interactions.js" "$1" "$PWD/each.html" each.json \
 		"$PWD/where.html" "$PWD/heap.html" heap.mw \
-		"$PWD/numa.html" numa.json $([ ! -e oom.html ] || echo "$PWD/oom.html" oom.json) 3>&-
+		"$PWD/numa.html" numa.json "$PWD/change.html" change.json $([ ! -e oom.html ] || echo "$PWD/oom.html" oom.json) 3>&-
 }
 
 @test "pages: each interaction in chromium, its numbers those of JSON, no request, nothing on the console" {

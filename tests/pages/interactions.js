@@ -1,14 +1,14 @@
 // Does everything once that a reader can do on a page, in a browser (chromium, firefox), and holds what
 // comes of it against the JSON of the same recording. usage: interactions.js BROWSER EVENTS_PAGE JSON
-// COMMANDS_PAGE HEAP_PAGE HEAP_RECORDING NUMA_PAGE JSON [OOM_PAGE JSON]. It needs puppeteer-core, and the memwhy of $MEMWHY; what fails
-// is said, and the status is 1.
+// COMMANDS_PAGE HEAP_PAGE HEAP_RECORDING NUMA_PAGE JSON DIFF_PAGE JSON [OOM_PAGE JSON]. It needs puppeteer-core, and the memwhy of
+// $MEMWHY; what fails is said, and the status is 1.
 'use strict';
 const assert = require('node:assert');
 const {execFileSync} = require('node:child_process');
 const fs = require('node:fs');
 const puppeteer = require('puppeteer-core');
 
-const [, , browserName, eventsPage, jsonFile, commandsPage, heapPage, heapRecording, numaPage, numaFile, killPage, killFile] = process.argv;
+const [, , browserName, eventsPage, jsonFile, commandsPage, heapPage, heapRecording, numaPage, numaFile, changePage, changeFile, killPage, killFile] = process.argv;
 const want = JSON.parse(fs.readFileSync(jsonFile, 'utf8'));
 const rows = want.rows.filter(row => row.stack && row.stack.length);
 const sumOf = list => list.reduce((sum, row) => sum + (row.duration_ns || 0), 0);
@@ -83,6 +83,35 @@ const steps = {
 		assert.ok(took < 2000, `${took} ms`); // 50 ms on a quiet machine
 		await press(page, 'Reset zoom');
 		assert.equal(await told(page), all);
+	},
+	// The canvas shows a part of a graph that is taller than the screen.
+	async 'a deep graph scrolls, and a click finds what is under it'({page}) {
+		await page.bringToFront(); // one behind is not drawn
+		await page.setViewport({width: 1280, height: 300});
+		await page.evaluate(() => new Promise(done => setTimeout(done, 100)));
+		await page.focus('.flames canvas');
+		await page.keyboard.press('Home');
+		const all = await told(page);
+		const at = await page.evaluate(async () => {
+			const canvas = document.querySelector('.flames canvas'), scroller = canvas.closest('.depth');
+			scroller.scrollIntoView();
+			window.scrollBy(0, -60);
+			scroller.scrollTop = 105;
+			await new Promise(done => setTimeout(done, 100));
+			const box = canvas.getBoundingClientRect(), room = scroller.getBoundingClientRect();
+			const found = {scrolled: scroller.scrollTop, apart: Math.abs(box.top - room.top), tall: box.height, room: scroller.clientHeight, whole: scroller.scrollHeight};
+			canvas.dispatchEvent(new MouseEvent('click', {clientX: box.x + 3, clientY: box.y + 30, bubbles: true}));
+			return found;
+		});
+		assert.equal(at.scrolled, 105);
+		assert.ok(at.apart < 2 && at.tall <= at.room && at.whole > at.room, JSON.stringify(at));
+		const clicked = await told(page);
+		await page.keyboard.press('Home');
+		for (let depth = 0; depth < Math.floor((105 + 30) / 20); depth++) await page.keyboard.press('ArrowDown');
+		assert.equal(await told(page), clicked);
+		await page.keyboard.press('Home');
+		assert.equal(await told(page), all);
+		await page.setViewport({width: 1280, height: 900});
 	},
 	async 'search finds a function of JSON'({page}) {
 		await page.focus('.flames canvas');
@@ -208,6 +237,13 @@ const steps = {
 		}));
 		for (const end of ends.flat()) assert.ok(end < 4, `a strip is ${end} pixels beside its text`);
 	},
+	async 'of a comparison, each total stands under its own name'({change}) {
+		const totals = JSON.parse(fs.readFileSync(changeFile, 'utf8')).rows.filter(row => row.table === 'total');
+		assert.ok(totals.length > 1 && new Set(totals.map(row => row.of)).size === totals.length);
+		const shown = await change.$$eval('[data-table="total"].table', list => list.map(e => [e.querySelector('h2').textContent, e.querySelectorAll('tbody tr.row').length]));
+		assert.deepEqual(shown.map(t => t[1]), totals.map(() => 1));
+		assert.equal(new Set(shown.map(t => t[0])).size, totals.length);
+	},
 	async 'lines of several processes have names, in their colours'({heap}) {
 		const names = await heap.$$eval('.course .plot', list => list.map(e => [...e.querySelectorAll('.line-name')].map(n => [n.textContent, n.querySelector('i').style.background])));
 		const strokes = await heap.$$eval('.course .plot', list => list.map(e => [...e.querySelectorAll('path')].map(p => p.style.stroke).filter(Boolean)));
@@ -243,17 +279,17 @@ const steps = {
 	let failed = 0;
 	try {
 		const {page, heard} = await open(browser, eventsPage), other = await open(browser, commandsPage), heap = await open(browser, heapPage);
-		const numa = await open(browser, numaPage), killed = killPage ? await open(browser, killPage) : {page: null, heard: []};
+		const numa = await open(browser, numaPage), change = await open(browser, changePage), killed = killPage ? await open(browser, killPage) : {page: null, heard: []};
 		for (const [name, step] of Object.entries(steps)) {
 			try {
-				await step({page, other: other.page, heap: heap.page, killed: killed.page, numa: numa.page});
+				await step({page, other: other.page, heap: heap.page, killed: killed.page, numa: numa.page, change: change.page});
 				console.log('ok ' + name);
 			} catch (error) {
 				failed++;
 				console.log(`not ok ${name}: ${error.message}`);
 			}
 		}
-		for (const line of [...heard, ...other.heard, ...heap.heard, ...killed.heard, ...numa.heard]) {
+		for (const line of [...heard, ...other.heard, ...heap.heard, ...killed.heard, ...numa.heard, ...change.heard]) {
 			failed++;
 			console.log('not ok ' + line);
 		}

@@ -30,22 +30,17 @@ function frameOf(line, names) {
 function decode(data) {
 	const frames = data.frames.map(line => frameOf(line, data.names));
 	const stacks = data.stacks.map(lines => lines.map(i => frames[i]));
-	const byName = new Map();
+	let row = 0;
 	for (const t of data.tables) {
-		byName.set(t.name, t);
-		t.rows = [];
+		// Several tables may have one name; their rows come in their order.
+		t.rows = data.report.rows.slice(row, row += t.count);
 		t.stackColumns = t.columns.filter(c => c.type === 'stack');
 		// Pictures made of characters: the page has its own.
 		for (const c of t.columns) c.drawn = c.type === 'text' && (c.name === 'bar' || c.name === 'heat');
-	}
-	for (const row of data.report.rows) {
-		const t = byName.get(row.table);
 		for (const c of t.stackColumns)
-			if (row[c.name] !== null) row[c.name] = stacks[row[c.name]];
-		t.rows.push(row);
-	}
-	for (const t of data.tables)
+			for (const row of t.rows) if (row[c.name] !== null) row[c.name] = stacks[row[c.name]];
 		t.main = mainColumn(t);
+	}
 	return data;
 }
 

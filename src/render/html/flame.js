@@ -1,7 +1,7 @@
 // A flame graph, drawn by hand on a canvas: the outermost caller on top. Of two recordings, colours say
 // what grew and what shrank.
 
-const FLAME_ROW = 20, FLAME_LEAST = 0.6;
+const FLAME_ROW = 20, FLAME_LEAST = 0.6, FLAME_PAPER = 8000;
 const dark = matchMedia('(prefers-color-scheme: dark)');
 // Hues of modules, the largest first; the kernel and what has no module have their own.
 const hues = [212, 150, 275, 45, 330, 185, 95, 245, 350, 300, 65, 165];
@@ -16,15 +16,15 @@ function moduleHue(module) {
 }
 
 class Flame {
-	constructor(table, restrict) {
-		Object.assign(this, {table, restrict, stack: table.stackColumns[0], inverse: false, lines: false, key: null, value: '', search: '', at: 0, zoomed: 0});
+	constructor(table, cut, restrict) {
+		Object.assign(this, {table, cut, restrict, stack: table.stackColumns[0], inverse: false, lines: false, key: null, value: '', search: '', at: 0, zoomed: 0});
 		this.metrics = flameMetrics(table);
 		this.metric = this.metrics.find(m => m.main) || this.metrics[0];
 		this.element = h('section', {class: 'view flames', 'data-table': table.name});
 		this.controls();
 		this.build();
 		// In a frame of its own: painting sets the height, which would be observed at once.
-		new ResizeObserver(() => requestAnimationFrame(() => this.paint())).observe(this.canvas);
+		new ResizeObserver(() => requestAnimationFrame(() => this.paint())).observe(this.scroller);
 		dark.addEventListener('change', () => this.colour());
 		range.tell(table, () => this.build());
 	}
@@ -73,7 +73,13 @@ class Flame {
 				}),
 				this.back = h('button', {type: 'button', click: () => this.zoom(0)}, 'Reset zoom'),
 				h('div', {class: 'grow'}, this.find)),
-			h('div', {class: 'flame'}, this.scroller = h('div', {class: 'depth'}, this.canvas), this.told), this.legend);
+			h('div', {class: 'flame'}, this.scroller = h('div', {class: 'depth', scroll: () => this.draw()}, this.whole = h('div', null, this.canvas)), this.told), this.legend);
+		// On paper nobody scrolls.
+		for (const [event, paper] of [['beforeprint', true], ['afterprint', false]])
+			addEventListener(event, () => {
+				this.paper = paper;
+				this.draw();
+			});
 	}
 
 	// Only the stacks of one process, thread, node, …
@@ -158,13 +164,10 @@ class Flame {
 	// What is seen: below the node that was zoomed to, and its callers above it at full width.
 	paint() {
 		const tree = this.tree, wide = this.canvas.clientWidth;
-		if (!wide || !this.sums[0]) {
-			this.seen = [];
-			this.draw(wide, FLAME_ROW);
-			return;
-		}
-		const scale = wide / this.sums[this.zoomed], left = this.from[this.zoomed];
 		this.seen = [];
+		this.tall = FLAME_ROW;
+		if (!wide || !this.sums[0]) return this.draw();
+		const scale = wide / this.sums[this.zoomed], left = this.from[this.zoomed];
 		const pending = [this.zoomed];
 		for (let node = this.zoomed; node; node = tree.parents[node]) this.seen.push({node: tree.parents[node], x: 0, w: wide, caller: true});
 		this.seen.reverse();
@@ -176,13 +179,20 @@ class Flame {
 			deepest = Math.max(deepest, tree.depths[node]);
 			for (const child of tree.lists[node] || []) pending.push(child);
 		}
-		this.draw(wide, (deepest + 1) * FLAME_ROW);
+		this.tall = (deepest + 1) * FLAME_ROW;
 		this.back.hidden = !this.zoomed;
+		this.draw();
 	}
 
-	draw(wide, tall) {
+	// The canvas is as tall as what is seen of the graph, and moves with it: that of a deep one would be
+	// slow, and larger than browsers have.
+	draw() {
+		this.whole.style.height = this.tall + 'px';
+		const wide = this.canvas.clientWidth, tall = this.paper ? Math.min(this.tall, FLAME_PAPER) : Math.min(this.tall, this.scroller.clientHeight);
+		const top = this.paper ? 0 : Math.min(this.scroller.scrollTop, this.tall - tall);
 		const ratio = Math.min(devicePixelRatio || 1, 2), c = this.canvas.getContext('2d');
-		const style = getComputedStyle(document.documentElement), ink = style.getPropertyValue('--ink');
+		const ink = getComputedStyle(document.documentElement).getPropertyValue('--ink');
+		this.font = '12px ' + getComputedStyle(document.body).fontFamily;
 		if (this.canvas.width !== Math.round(wide * ratio) || this.canvas.height !== Math.round(tall * ratio)) {
 			this.canvas.width = Math.round(wide * ratio);
 			this.canvas.height = Math.round(tall * ratio);
@@ -193,9 +203,10 @@ class Flame {
 		c.textBaseline = 'middle';
 		let found = 0;
 		for (const {node, x, w, caller} of this.seen) {
-			const frame = this.tree.frames[node], y = this.tree.depths[node] * FLAME_ROW;
+			const frame = this.tree.frames[node], y = this.tree.depths[node] * FLAME_ROW - top;
 			const hit = this.search && this.matches(frame);
 			if (hit) found++;
+			if (y <= -FLAME_ROW || y >= tall) continue;
 			c.globalAlpha = caller ? 0.55 : this.search && !hit ? 0.35 : 1;
 			c.fillStyle = hit ? dark.matches ? '#b58900' : '#ffd75e' : this.fill(node);
 			c.fillRect(x, y, Math.max(w - 1, 0.5), FLAME_ROW - 1);
@@ -228,7 +239,7 @@ class Flame {
 	}
 
 	label(c, frame, x, y, w, ink) {
-		c.font = (frame.inlined ? 'italic ' : '') + '12px ' + getComputedStyle(document.body).fontFamily;
+		c.font = (frame.inlined ? 'italic ' : '') + this.font;
 		let text = shown(this.lines ? frame.text : frame.name);
 		const room = w - 8;
 		if (c.measureText(text).width > room) {
@@ -246,11 +257,12 @@ class Flame {
 	}
 
 	matches(frame) {
-		return this.search && (frame.text + ' ' + frame.module).toLowerCase().includes(this.search);
+		frame.words = frame.words || (frame.text + ' ' + frame.module).toLowerCase();
+		return this.search && frame.words.includes(this.search);
 	}
 
 	under(event) {
-		const box = this.canvas.getBoundingClientRect(), x = event.clientX - box.left, depth = Math.floor((event.clientY - box.top) / FLAME_ROW);
+		const box = this.whole.getBoundingClientRect(), x = event.clientX - box.left, depth = Math.floor((event.clientY - box.top) / FLAME_ROW);
 		const at = this.seen.find(s => this.tree.depths[s.node] === depth && x >= s.x && x < s.x + s.w);
 		return at ? at.node : -1;
 	}
@@ -283,7 +295,7 @@ class Flame {
 		// Rows without a stack: of what is sampled, all that the others stand for.
 		const bare = total ? this.shown.reduce((sum, row) => sum + this.metric.of(row), 0) - this.sums[0] : 0;
 		if (this.unknown()) this.hint.textContent = 'not known of a part of the time: choose another width';
-		else this.hint.textContent = `${this.metric.help ? this.metric.help + '; ' : ''}${plural(this.tree.leaves.length, 'stack')}${bare > 0 ? `; ${this.number(bare)} more have no stack` : ''}`;
+		else this.hint.textContent = `${this.metric.help ? this.metric.help + '; ' : ''}${plural(this.tree.leaves.length, 'stack')}${bare > 0 ? `; ${this.number(bare)} more have no stack` : ''}${this.cut ? `; ${plural(this.cut, 'row')} more of this table not in this file (--limit)` : ''}`;
 		this.told.replaceChildren(
 			h('div', {class: 'name'}, node ? frame.text + (frame.inlined && !frame.text.includes('[inlined]') ? ' [inlined]' : '') : total ? 'all: ' + total : 'all'),
 			...this.words(node).map((w, i) => h(i ? 'span' : 'b', null, w)),

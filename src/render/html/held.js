@@ -13,7 +13,9 @@ class Held {
 
 	// What is one stack here is one in the table of the heap, which has frames of its own.
 	static key(stack) {
-		return (stack || []).map(f => f.text + '\t' + f.module).join('\n');
+		if (!stack) return '';
+		stack.key = stack.key || stack.map(f => f.text + '\t' + f.module).join('\n');
+		return stack.key;
 	}
 
 	points(text) {

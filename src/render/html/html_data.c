@@ -4,8 +4,9 @@
  * no browser executes. Nothing of it is seen by the parser of HTML.
  *
  * {"report": the object of -o json, where a stack is its index in "stacks",
- *  "tables": [{"name", "title", "empty", "sort", "story", "columns": [{"name", "title", "type",
- *             "unit", "role", "help", "wide", "hidden", "weight", "below", "level", "change"}]}],
+ *  "tables": [{"name", "title", "empty", "sort", "count" (of rows), "story", "columns":
+ *             [{"name", "title", "type", "unit", "role", "help", "wide", "hidden", "weight",
+ *             "below", "level", "change"}]}],
  *  "stacks": [[index in "frames", innermost first]],
  *  "frames": [[function, rest of its line of text, module, file, 1: kernel, 2: inlined]]
  *             (module and file: index in "names", -1: none),
@@ -251,6 +252,8 @@ static void tables_add(struct json *j, const struct slices *vs)
 		member(j, "title", v->t->title);
 		member(j, "empty", v->t->empty);
 		member(j, "sort", v->t->sort);
+		json_key(j, "count");
+		json_u64(j, v->n_rows);
 		json_key(j, "story");
 		json_bool(j, v->t->story);
 		json_key(j, "columns");

@@ -20,7 +20,7 @@ function viewsOf(data) {
 		if (!t.rows.length && !t.empty) continue;
 		const table = new Table(t, cuts[t.name]);
 		if (t.stackColumns.length && flameMetrics(t).length)
-			views.push(new Flame(t, among => {
+			views.push(new Flame(t, cuts[t.name], among => {
 				table.restrict(among);
 				table.element.scrollIntoView();
 			}));

@@ -163,6 +163,7 @@ static void rows_by_change(void **state)
 	assert_string_equal(t->name, "total");
 	assert_true(cell(t, 0, "change_peak_bytes")->s == -11);
 	assert_true(cell(t, 0, "rows")->u == 5 && cell(t, 0, "new_rows")->u == 1);
+	assert_string_equal(cell(t, 0, "of")->text, result.tables.v[0]->name);
 }
 
 /* Pids are not part of what a row is of; what several rows say becomes one. */
