@@ -219,8 +219,8 @@ static void tasks_tell(
 {
 	struct held_top most = held_most(h, threads);
 	const struct held_children *parent = NULL;
-	const char *all = r->scoped || h->totals.status_cut ? "of those that were looked at"
-							    : "of all on this machine";
+	const char *all = r->scoped || h->totals.status_cut ? "of the processes that were looked at"
+							    : "on this machine";
 
 	for (size_t i = 0; i < h->parents.n; i++) {
 		const struct held_children *c = groups_value(&h->parents, i);

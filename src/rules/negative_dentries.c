@@ -194,8 +194,8 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 			"dentries, %s",
 			fmt_count(a, negative), fmt_bytes(b, bytes));
 	x->confidence =
-		k ? "high for the number; who is sampled, and others may have made the older "
-		    "ones"
+		k ? "high for the number; who makes them is sampled, and others may have made "
+		    "the older ones"
 		  : "high for the number; who looked them up is not known";
 	finding_line(r, x->evidence,
 		"%llu negative dentries, %llu more in %.0f s; all dentries: %llu", negative, grown,

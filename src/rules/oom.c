@@ -216,7 +216,7 @@ static void choice_tell(struct report *r, struct finding *f, const struct killed
 	char a[UNIT_BUF];
 
 	finding_line(r, f->evidence,
-		"%s was chosen for oom_score_adj: its is %d, while that of %s with %s is %d",
+		"%s was chosen because its oom_score_adj is %d; %s, which has %s, has %d",
 		task_text(r, victim_comm(k), victim_tgid(k)), k->report.victim_adj,
 		task_text(r, t->comm, t->tgid),
 		fmt_bytes(a, task_pages(t) * r->stream->host.page_bytes), t->adj);

@@ -496,9 +496,9 @@ static void tell_large(struct report *r, const struct growth *g)
 				   "The kernel has %s in blocks of kmalloc above 8 KiB, which are "
 				   "in no slab cache, %s",
 				   fmt_bytes(a, s->bytes), held_share(r, s->bytes));
-	x->confidence = known ? "high: each pipe was asked for its size, of very many 1024"
-			      : "high for the size (Slab less all caches of /proc/slabinfo); whose "
-				"they are only their making shows";
+	x->confidence = known ? "high: the size of each pipe was read, of at most 1,024 a process"
+			      : "high for the size (Slab less all caches of /proc/slabinfo); only "
+				"watching allocations tells whose they are";
 	finding_line(r, x->evidence, "in blocks above 8 KiB, which are in no slab cache: %s",
 		fmt_bytes(a, s->bytes));
 	if (known)
@@ -554,7 +554,7 @@ static void tell_ledger(struct report *r, struct finding *x, const struct growth
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
 
 	finding_line(r, x->evidence,
-		"of %s (MemTotal) all rows that have a counter are %s; %s of these are free",
+		"MemTotal is %s: rows that have a counter add up to %s, of which %s is free",
 		fmt_bytes(a, g->ledger.total_bytes),
 		fmt_bytes(b, g->ledger.total_bytes - (u64)rest),
 		fmt_bytes(c, g->ledger.bytes[WHERE_FREE] + g->ledger.bytes[WHERE_FREE_CPU]));

@@ -1528,7 +1528,7 @@ static void test_kernel_held(void **unused)
 	f = only(&b);
 	assert_string_equal(f->rule, "kernel-held");
 	assert_true(says(
-		f->evidence, "of 16.0 GiB (MemTotal) all rows that have a counter are 12.0 GiB"));
+		f->evidence, "MemTotal is 16.0 GiB: rows that have a counter add up to 12.0 GiB"));
 	assert_non_null(strstr(f->title, "4.00 GiB that no counter explains"));
 	end(&b);
 	for (u64 share = 1; share <= 3; share += 2) { /* a quarter of it is not most of it */
