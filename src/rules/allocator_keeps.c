@@ -1,9 +1,11 @@
 /*
- * Memory that a program has freed and its allocator keeps: arenas of glibc's malloc after a burst.
- * Read from outside, for the few processes with most memory.
+ * Memory that a program has freed and its allocator keeps, glibc's malloc or another, after a
+ * burst. Read from outside, for the few processes with most memory.
  */
 #include <errno.h>
 
+#include "analysis/give_back.h"
+#include "base/less.h"
 #include "base/units.h"
 #include "rules/holdings.h"
 #include "rules/rules.h"
@@ -13,26 +15,27 @@
 
 struct state {
 	struct held held;
-	struct groups heaps; /* tgid -> struct held_heap, the last */
+	struct groups heaps; /* of a process and an allocator -> struct held_heap, the last */
 };
 
 static int init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
-	groups_init(&s->heaps, sizeof(u32), sizeof(struct held_heap));
+	groups_init(&s->heaps, 2 * sizeof(u32), sizeof(struct held_heap));
 	return held_rule_init(&s->held, o, err);
 }
 
 static int feed(void *v, const struct rec *rec)
 {
 	const struct held_heap *r = (const void *)rec;
+	const u32 key[] = {r->tgid, r->allocator};
 	struct state *s = v;
 	struct held_heap *h;
 
 	if (rec->kind != REC_HELD_HEAP)
 		return held_rule_feed(&s->held, rec);
-	h = groups_get(&s->heaps, &r->tgid);
+	h = groups_get(&s->heaps, key);
 	if (!h)
 		return -ENOMEM;
 	*h = *r;
@@ -76,6 +79,46 @@ static void tell_try(struct report *r, struct finding *x, const struct held_heap
 		finding_line(r, x->undo, "Start it without MALLOC_ARENA_MAX.");
 	}
 	finding_line(r, x->verify, "`memwhy where -p %u`", h->tgid);
+}
+
+/* No more than it has. */
+static struct give_back given_back(const struct report *r, const struct held_heap *h)
+{
+	u64 most = u64_less(h->anon_bytes, h->live_bytes), kept = MIN(h->kept_bytes, most);
+
+	return (struct give_back){.allocator = held_text(r, h->allocator),
+		.process = held_text(r, h->name),
+		.tgid = h->tgid,
+		.kept_bytes = kept,
+		.between_bytes = MIN(h->free_bytes, most - kept),
+		.decay_ms = h->decay_ms};
+}
+
+/* Another allocator than glibc's. */
+static void other_look(struct report *r, const struct held_heap *h)
+{
+	struct give_back g = given_back(r, h);
+	u64 bytes = g.kept_bytes + g.between_bytes;
+	int level = held_level_stuck(r, bytes);
+	struct finding *x = NULL;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if ((double)bytes >= KEPT_PART * (double)h->anon_bytes)
+		x = held_finding(r, level, "allocator-keeps", bytes);
+	if (!x)
+		return;
+	x->tgid = h->tgid;
+	x->cgroup = h->cgroup;
+	x->title = report_text(r,
+		"%s (pid %u) keeps %s of memory that it has freed, %.0f %% of what it has: its "
+		"allocator (%s) has not given it back",
+		g.process, h->tgid, fmt_bytes(a, bytes),
+		100.0 * (double)bytes / (double)h->anon_bytes, g.allocator);
+	x->confidence = "high: its allocator's own numbers, at that moment; pages that it never "
+			"touched are counted, too";
+	finding_line(r, x->evidence, "%s resident, of which %s are live blocks; that is %s",
+		fmt_bytes(a, h->anon_bytes), fmt_bytes(b, h->live_bytes), held_share(r, bytes));
+	give_back_tell(r, x, &g);
 }
 
 static void tell(struct report *r, const struct held_heap *h, int level)
@@ -125,7 +168,9 @@ static int report(void *v, struct report *r)
 		const struct held_heap *h = groups_value(&s->heaps, i);
 		int level = held_level_stuck(r, kept_in_all(h));
 
-		if (level >= 0 && (double)h->kept_bytes >= KEPT_PART * (double)looked_at(h))
+		if (h->allocator)
+			other_look(r, h);
+		else if (level >= 0 && (double)h->kept_bytes >= KEPT_PART * (double)looked_at(h))
 			tell(r, h, level);
 	}
 	return 0;

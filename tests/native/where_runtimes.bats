@@ -12,6 +12,11 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
+teardown() {
+	[ -z "${server-}" ] || kill "$server" 2>/dev/null || true
+	[ -z "${holder-}" ] || hold_end
+}
+
 # program COMMAND...: starts it, waits until it is ready, and looks at it: $now, $holder.
 program() {
 	mkfifo in
@@ -78,6 +83,126 @@ library() { # NAME: its path, or the test is skipped
 	echo "predicted $want, saved $got"
 	[ $((got * 10)) -gt $((want * 8)) ]
 	[ $((got * 10)) -lt $((want * 12)) ]
+}
+
+rss() { # anonymous memory of the program
+	awk '/^RssAnon:/ { print $2 * 1024 }' "/proc/$holder/status"
+}
+
+# keeps ALLOCATOR: check names the program, and that it keeps more than half of what it has, which is so:
+# $free, of which pages without a block in use are $kept.
+keeps() {
+	"$MEMWHY" where -p "$holder" -o json --out now --force
+	kept=$(of "$1" kept_bytes)
+	free=$(($(of "$1" committed_bytes) - $(of "$1" used_bytes)))
+	"$MEMWHY" check --for 1s -p "$holder" -o json --out checked
+	jq -c '.findings[]? | select(.rule == "allocator-keeps")' checked
+	jq -e --arg by "($1)" --arg pid "(pid $holder)" 'any(.findings[]; .rule == "allocator-keeps" and
+		(.title | contains($by) and contains($pid)))' checked >/dev/null
+	[ $((free * 2)) -gt "$(rss)" ]
+}
+
+# try REGEX: the command that check prints with it
+try() {
+	jq -r --arg re "$1" 'first(.findings[] | select(.rule == "allocator-keeps") | .try[] | select(test($re)) | capture("`(?<c>[^`]*)`").c)' checked
+}
+
+# saved BEFORE WANT: it now has so much less, within a fifth
+saved() {
+	local got=$(($1 - $(rss)))
+	echo "predicted $2, saved $got"
+	[ $((got * 10)) -gt $(($2 * 8)) ]
+	[ $((got * 10)) -lt $(($2 * 12)) ]
+}
+
+# advised LIBRARY ALLOCATOR: what check prints to try is done, and gives back what it keeps.
+advised() {
+	local lib before want setting call
+	lib=$(library "$1")
+	[ -n "$lib" ] || skip "$1 is not installed"
+	[ "$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)" -lt $((48 << 20)) ] || skip "on a machine of so much memory that is little"
+	preload "$lib" 3 20000
+	keeps "$2"
+	want=$kept
+	before=$(rss)
+	call=$(try '^Give back .* now')
+	setting=$(try 'next start' | sed 's/ COMMAND$//')
+	if [ -n "$call" ] && type gdb >/dev/null; then
+		eval "$call" >gdb 2>&1 3>&-
+		saved "$before" "$want"
+	fi
+	echo >&7
+	hold_end
+	rm -f in out
+	# shellcheck disable=SC2086
+	program env $setting LD_PRELOAD="$lib" "$WORKLOADS/where_allocators" 3 20000
+	sleep 2.5 # a thread of jemalloc's gives back after a second
+	saved "$before" "$want"
+}
+
+@test "check: jemalloc keeps what was freed: a purge gives it back, and so does a shorter decay with a thread" {
+	advised libjemalloc.so.2 jemalloc
+}
+
+@test "check: tcmalloc keeps what was freed: ReleaseFreeMemory gives it back, and so does decommit" {
+	advised libtcmalloc_minimal.so.4 tcmalloc
+}
+
+@test "check: mimalloc keeps what was freed: it gives it back where decommits are not put off" {
+	advised libmimalloc.so.2 mimalloc
+}
+
+redis() { # [VARIABLE...]: it runs, with its data in this directory
+	env "$@" redis-server --port 0 --unixsocket "$PWD/socket" --save '' --enable-debug-command local >log 2>&1 3>&- &
+	holder=$!
+	server=$holder
+	wait_for 'redis-cli -s socket ping >/dev/null 2>&1'
+}
+
+# fill PYTHON: 600,000 keys, then all i without those for which that is true
+fill() {
+	redis-cli -s socket debug populate 600000 key 500
+	python3 - "$1" <<-'PYTHON'
+		import socket, sys
+		keep = eval("lambda i: " + sys.argv[1])
+		s = socket.socket(socket.AF_UNIX)
+		s.connect("socket")
+		for base in range(0, 600000, 5000):
+		    words = ["UNLINK"] + [f"key:{i}" for i in range(base, base + 5000) if not keep(i)]
+		    if len(words) > 1:
+		        s.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w.encode()) for w in words))
+		        s.recv(100)
+	PYTHON
+}
+
+@test "check: redis keeps pages of what was deleted: MEMORY PURGE gives them back" {
+	type redis-server >/dev/null || skip "redis is not installed"
+	redis MALLOC_CONF=dirty_decay_ms:-1
+	redis-cli -s socket info memory | grep -q jemalloc || skip "redis has another allocator"
+	fill 'i >= 540000'
+	keeps jemalloc
+	before=$(rss)
+	call=$(try 'MEMORY PURGE')
+	eval "${call/redis-cli/redis-cli -s socket}"
+	saved "$before" "$kept"
+}
+
+@test "check: redis keeps pages that deleted and live blocks share: a new start gives them back" {
+	type redis-server >/dev/null || skip "redis is not installed"
+	redis A=1
+	redis-cli -s socket info memory | grep -q jemalloc || skip "redis has another allocator"
+	fill 'i % 10 == 0'
+	keeps jemalloc
+	before=$(rss)
+	call=$(try activedefrag)
+	run eval "${call/redis-cli/redis-cli -s socket}"
+	[[ $output == *"cannot be enabled"* ]] || skip "this redis moves its blocks"
+	call=$(try 'SHUTDOWN SAVE')
+	eval "${call/redis-cli/redis-cli -s socket}"
+	wait "$holder" || true
+	redis A=1
+	[ "$(redis-cli -s socket dbsize)" -eq 60000 ]
+	saved "$before" "$free"
 }
 
 @test "where: tcmalloc's page heap is what MallocExtension says" {

@@ -30,20 +30,23 @@
 	F(R, u64, device, ID, "its device (st_dev)")
 RECORD(held_files, HELD_FILES_FIELDS);
 
-/* What glibc's malloc holds in a process with much anonymous memory, as read from outside. */
+/* What an allocator holds in a process with much anonymous memory, as read from outside. */
 #define HELD_HEAP_FIELDS(F, R)                                                      \
 	F(R, u32, tgid, ID, "process")                                              \
 	F(R, u32, name, STRING, "its name")                                         \
 	F(R, u64, start_ns, NS, "its start, of CLOCK_MONOTONIC")                    \
 	F(R, u64, cgroup, CGROUP, "control group that its memory is charged to")    \
-	F(R, u32, arenas, COUNT, "arenas of glibc's malloc")                        \
+	F(R, u32, arenas, COUNT, "arenas of glibc's malloc; 0: another allocator")  \
 	F(R, u32, partial, COUNT, "of these, read in part only")                    \
 	F(R, u64, anon_bytes, BYTES, "resident anonymous memory of the process")    \
 	F(R, u64, system_bytes, BYTES, "that the arenas have from the kernel")      \
 	F(R, u64, live_bytes, BYTES, "blocks in use")                               \
 	F(R, u64, free_bytes, BYTES, "free blocks between these")                   \
 	F(R, u64, kept_bytes, BYTES, "resident pages with nothing but free blocks") \
-	F(R, u64, trimmable_bytes, BYTES, "of these, what malloc_trim(0) gives back")
+	F(R, u64, trimmable_bytes, BYTES, "of these, what can be given back")       \
+	F(R, s64, decay_ms, NONE, "jemalloc's dirty_decay_ms; -2: not known")       \
+	F(R, u32, allocator, STRING, "its name; 0: glibc's malloc")                 \
+	F(R, u32, reserved, HIDDEN, "")
 RECORD(held_heap, HELD_HEAP_FIELDS);
 
 /* System V message queues, and the one that holds most. */

@@ -411,7 +411,7 @@ static int memory_look(struct where *w, struct subject *s)
 	s->unread = !w->left;
 	rc = process_heap_read(&o, &s->maps, &s->heap);
 	if (!rc)
-		rc = managed_read(&o, &s->maps, &s->managed);
+		rc = managed_read(&o, &s->maps, true, &s->managed);
 	w->left = o.left;
 	s->cut = o.cut;
 	return rc;

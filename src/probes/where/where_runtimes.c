@@ -3,11 +3,12 @@
 
 #include <errno.h>
 
+#include "analysis/give_back.h"
+#include "base/less.h"
 #include "base/units.h"
 #include "sys/heap/managed.h"
 
 #define KEPT_LEAST (16ULL << 20)
-#define KEPT_PART 10 /* of the resident memory, 1 in this */
 #define PARTS_MOST (1U << 16)
 
 enum { R_PID, R_BY, R_PART, R_RESERVED, R_COMMITTED, R_USED, R_KEPT, R_METHOD, R_N };
@@ -30,7 +31,7 @@ static const struct column columns[R_N] = {
 		"collection"},
 	[R_KEPT] = {"kept_bytes", "KEPT", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"not in use and not given back: jemalloc's dirty and muzzy pages, free pages of "
-		"tcmalloc and Go, pools of Python without a block"},
+		"tcmalloc, mimalloc and Go, pools of Python without a block"},
 	[R_METHOD] = {"method", "NUMBER", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"counter: the runtime's own; structure: from what it keeps of its heap; mappings: "
 		"what is mapped, for Java's code cache, and of all memory without a file where no "
@@ -95,72 +96,61 @@ static void try_add(struct report *r, struct finding *f, const struct where_runt
 {
 	char buf[UNIT_BUF];
 
-	fmt_bytes(buf, e->bytes[MANAGED_KEPT]);
-	switch (e->by) {
-	case MANAGED_JEMALLOC:
-		finding_line(r, f->try_,
-			"Give freed pages back sooner, by a thread of jemalloc's; it should save "
-			"up to %s: `MALLOC_CONF=background_thread:true,dirty_decay_ms:1000 "
-			"COMMAND`",
-			buf);
-		if (e->decay_ms >= 0)
-			finding_line(r, f->evidence,
-				"dirty_decay_ms is %lld; without background_thread it passes only "
-				"while the program allocates",
-				(long long)e->decay_ms);
-		break;
-	case MANAGED_TCMALLOC:
-		finding_line(r, f->try_,
-			"Call MallocExtension::instance()->ReleaseFreeMemory() when the program "
-			"has "
-			"freed much: it should give back %s. Or let it give back as it frees, from "
-			"the next start on: `TCMALLOC_RELEASE_RATE=10 COMMAND`",
-			buf);
-		break;
-	case MANAGED_GO:
+	f->why = "Runtimes keep freed pages for a while, as giving them back and faulting them in "
+		 "again takes time.";
+	if (e->by == MANAGED_GO)
 		finding_line(r, f->try_,
 			"Call debug.FreeOSMemory() when the program has freed much: it should give "
 			"back %s and what a collection frees. Or set a limit near which the "
 			"runtime "
 			"gives back at once: `GOMEMLIMIT=SIZE COMMAND`",
-			buf);
-		break;
-	default:
+			fmt_bytes(buf, e->bytes[MANAGED_KEPT]));
+	else
 		finding_line(r, f->try_,
 			"Allocate less at once: pools that are free are used "
 			"before more memory is asked for");
-	}
+	finding_line(r, f->undo, "Start it without the setting");
+	finding_line(r, f->verify, "`memwhy where -p %u`", e->tgid);
+}
+
+static void advise(const struct where_runtime *e, const struct where_ledger *l, struct report *r)
+{
+	const u64 *bytes = e->bytes;
+	struct give_back g = {.allocator = managed_name(e->by),
+		.process = stream_string(r->stream, l->name) ?: "?",
+		.tgid = l->tgid,
+		.kept_bytes = bytes[MANAGED_KEPT],
+		.decay_ms = e->decay_ms};
+	u64 free_bytes = g.kept_bytes;
+	struct finding *f;
+	char buf[UNIT_BUF], used[UNIT_BUF];
+
+	if (e->by >= MANAGED_JEMALLOC)
+		free_bytes = u64_less(bytes[MANAGED_COMMITTED], bytes[MANAGED_USED]);
+	g.between_bytes = u64_less(free_bytes, g.kept_bytes);
+	if (free_bytes < KEPT_LEAST || !give_back_matters(&g, l->total_bytes))
+		return;
+	f = report_finding(r, LEVEL_NOTE, "allocator-keeps");
+	if (!f)
+		return;
+	r->has_findings = true;
+	f->tgid = l->tgid;
+	f->held_bytes = free_bytes;
+	f->title = report_text(r, "%s of %s (pid %u) keeps %s that is not in use", g.allocator,
+		g.process, l->tgid, fmt_bytes(buf, free_bytes));
+	f->confidence = "medium: read from its structures while it ran; pages that it never "
+			"touched are counted, too";
+	finding_line(r, f->evidence, "%s in use, %s kept of what the kernel gave",
+		fmt_bytes(used, bytes[MANAGED_USED]), fmt_bytes(buf, free_bytes));
+	if (!give_back_tell(r, f, &g))
+		try_add(r, f, e);
 }
 
 void where_runtimes_advise(
 	const struct where_runtimes *a, const struct where_ledger *l, struct report *r)
 {
-	vec_each (e, &a->list) {
-		u64 kept = e->bytes[MANAGED_KEPT];
-		char buf[UNIT_BUF], used[UNIT_BUF];
-		struct finding *f;
-
-		if (e->tgid != l->tgid || !(e->known >> MANAGED_KEPT & 1) ||
-			e->known & WHERE_BY_MAPPINGS || kept < KEPT_LEAST ||
-			kept < l->total_bytes / KEPT_PART)
-			continue;
-		f = report_finding(r, LEVEL_NOTE, "allocator-keeps");
-		if (!f)
-			return;
-		r->has_findings = true;
-		f->tgid = l->tgid;
-		f->held_bytes = kept;
-		f->title = report_text(r, "%s of %s (pid %u) keeps %s that is not in use",
-			managed_name(e->by), stream_string(r->stream, l->name) ?: "?", l->tgid,
-			fmt_bytes(buf, kept));
-		f->confidence = "medium: read from its structures while it ran; pages that it "
-				"never touched are counted, too";
-		finding_line(r, f->evidence, "%s in use, %s kept of what the kernel gave",
-			fmt_bytes(used, e->bytes[MANAGED_USED]), fmt_bytes(buf, kept));
-		f->why = "Allocators keep freed pages for a while, as giving them back and "
-			 "faulting them in again takes time.";
-		try_add(r, f, e);
-		finding_line(r, f->undo, "Start it without the setting");
-		finding_line(r, f->verify, "`memwhy where -p %u`", l->tgid);
-	}
+	vec_each (e, &a->list)
+		if (e->tgid == l->tgid && e->known >> MANAGED_KEPT & 1 &&
+			!(e->known & WHERE_BY_MAPPINGS))
+			advise(e, l, r);
 }

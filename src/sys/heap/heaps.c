@@ -82,8 +82,6 @@ bool heap_python_pool(const void *head, struct heap_python *ret)
 #define MI_USED 26
 #define MI_SLICES 33
 #define MI_SLICE 10
-#define MI_SLICE_BYTES 65536ULL
-#define MI_SLICES_MOST 512
 #define MI_HUGE (1U << 31)
 
 struct slice {
@@ -97,11 +95,11 @@ struct slice {
 bool heap_mimalloc_segment(const u64 *words, size_t n, struct heap_mimalloc *ret)
 {
 	u64 slices = words[MI_USED + 2], own = words[MI_USED + 3], entries = words[MI_USED + 5];
-	struct heap_mimalloc sum = {.bytes = slices * MI_SLICE_BYTES};
+	struct heap_mimalloc sum = {.bytes = slices * HEAP_MIMALLOC_SLICE};
 	u64 pages = 0;
 
 	if (!slices || slices > 1U << 26 || !own || own > 8 || own >= slices ||
-		(u32)words[MI_USED + 4] > 1 || !entries || entries > MI_SLICES_MOST ||
+		(u32)words[MI_USED + 4] > 1 || !entries || entries > HEAP_MIMALLOC_SLICES ||
 		words[MI_USED] > entries || n < MI_SLICES + MI_SLICE * entries)
 		return false;
 	for (u64 i = own; i < entries;) {
@@ -114,7 +112,9 @@ bool heap_mimalloc_segment(const u64 *words, size_t n, struct heap_mimalloc *ret
 			return false;
 		if (s.block_bytes)
 			sum.used_bytes += s.block_bytes < MI_HUGE ? (u64)s.used * s.block_bytes
-								  : s.slices * MI_SLICE_BYTES;
+								  : s.slices * HEAP_MIMALLOC_SLICE;
+		if (!s.block_bytes || !s.used)
+			memset(sum.idle + i, 1, MIN(s.slices, HEAP_MIMALLOC_SLICES - i));
 		pages += s.block_bytes > 0;
 		i += s.slices;
 	}

@@ -37,8 +37,11 @@ bool heap_python_pool(const void *head, struct heap_python *ret);
 /* A segment of mimalloc at this address, by its first bytes. */
 #define HEAP_MIMALLOC_HEAD 49152
 #define HEAP_MIMALLOC_ALIGN (32ULL << 20)
+#define HEAP_MIMALLOC_SLICE (64ULL << 10)
+#define HEAP_MIMALLOC_SLICES 512
 struct heap_mimalloc {
 	u64 bytes, used_bytes;
+	u8 idle[HEAP_MIMALLOC_SLICES]; /* 1: a slice with no block in use */
 };
 bool heap_mimalloc_segment(const u64 *words, size_t n, struct heap_mimalloc *ret);
 

@@ -360,9 +360,22 @@ static u64 reach(const struct maps *maps, const struct mapping *m, u64 known)
 	return at;
 }
 
+static u64 idle_resident(struct outside *o, u64 at, const u8 idle[HEAP_MIMALLOC_SLICES])
+{
+	u64 bytes = 0;
+
+	for (u32 i = 0, to; i < HEAP_MIMALLOC_SLICES; i = to) {
+		for (to = i + 1; to < HEAP_MIMALLOC_SLICES && idle[to] == idle[i];)
+			to++;
+		if (idle[i])
+			bytes += outside_resident(
+				o, at + i * HEAP_MIMALLOC_SLICE, at + to * HEAP_MIMALLOC_SLICE);
+	}
+	return bytes;
+}
+
 static int mimalloc_read(struct look *l)
 {
-	const u64 known = 1U << MANAGED_RESERVED | 1U << MANAGED_COMMITTED | 1U << MANAGED_USED;
 	struct managed_part p = part_of(MANAGED_MIMALLOC, "segments");
 	u64 next = 0, end = 0;
 
@@ -388,7 +401,8 @@ static int mimalloc_read(struct look *l)
 			p.bytes[MANAGED_RESERVED] += s.bytes;
 			p.bytes[MANAGED_COMMITTED] += outside_resident(l->o, at, next);
 			p.bytes[MANAGED_USED] += s.used_bytes;
-			p.known = known;
+			p.bytes[MANAGED_KEPT] += idle_resident(l->o, at, s.idle);
+			p.known = (1U << MANAGED_N) - 1;
 		}
 	}
 	return p.known ? vec_push(&l->ret->list, p) : 0;
@@ -554,7 +568,7 @@ static int data_read(struct look *l)
 	return MIN(rc, 0);
 }
 
-int managed_read(struct outside *o, const struct maps *maps, struct managed *ret)
+int managed_read(struct outside *o, const struct maps *maps, bool runtimes, struct managed *ret)
 {
 	struct look l = {.o = o, .maps = maps, .ret = ret};
 	const char *paths[MANAGED_BY] = {}, *program = maps_program(maps);
@@ -563,7 +577,7 @@ int managed_read(struct outside *o, const struct maps *maps, struct managed *ret
 	ret->list.n = 0;
 	ret->seen = 0;
 	files_look(maps, paths);
-	if (go_mapped(&l))
+	if (runtimes && go_mapped(&l))
 		paths[MANAGED_GO] = program;
 	for (u32 i = 0; i < MANAGED_BY; i++)
 		ret->seen |= paths[i] ? 1U << i : 0;
@@ -576,7 +590,7 @@ int managed_read(struct outside *o, const struct maps *maps, struct managed *ret
 			.take = tcmalloc_take,
 			.path = paths[MANAGED_TCMALLOC] ?: program},
 	};
-	rc = java_read(&l);
+	rc = runtimes ? java_read(&l) : 0;
 	if (!rc)
 		rc = data_read(&l);
 	if (!rc)
@@ -584,9 +598,9 @@ int managed_read(struct outside *o, const struct maps *maps, struct managed *ret
 	/* linked into a program it has no file, and its segments are known by themselves */
 	if (!rc)
 		rc = mimalloc_read(&l);
-	if (!rc && paths[MANAGED_NODE])
+	if (!rc && runtimes && paths[MANAGED_NODE])
 		rc = v8_read(&l);
-	if (!rc && paths[MANAGED_PYTHON])
+	if (!rc && runtimes && paths[MANAGED_PYTHON])
 		rc = python_read(&l);
 	return rc;
 }

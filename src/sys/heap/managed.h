@@ -56,9 +56,9 @@ bool managed_is_go(const struct maps *maps, const struct mapping *m);
 bool managed_found(const struct managed *m, enum managed_by by);
 /* Whose file that is, by its name; MANAGED_BY: nobody's. */
 u32 managed_by_file(const char *path);
-/* Replaces what ret held. Where there is more than may be read, the numbers are of a part. 0 or
- * -ENOMEM. */
-int managed_read(struct outside *o, const struct maps *maps, struct managed *ret);
+/* Replaces what ret held. runtimes: of these too, not of allocators alone, which takes little.
+ * Where there is more than may be read, the numbers are of a part. 0 or -ENOMEM. */
+int managed_read(struct outside *o, const struct maps *maps, bool runtimes, struct managed *ret);
 /* What a Java virtual machine says of its heap: sizes of each generation and space. */
 int managed_java(const void *perf, size_t n, struct managed *ret);
 

@@ -386,11 +386,11 @@ static void test_limit_rests(void **unused)
 	(void)unused;
 	assert_int_equal(rests_told(0, 200 * MIB, none, 500 * MIB, 1), 0);
 	assert_int_equal(rests_told(0, 200 * MIB, 240 * MIB, 500 * MIB, 2), 0);
-	assert_int_equal(rests_told(3, 200 * MIB, none, 500 * MIB, 1), 1);       /* it was hit */
-	assert_int_equal(rests_told(0, 0, none, 500 * MIB, 1), 1);               /* never swaps */
-	assert_int_equal(rests_told(0, 200 * MIB, none, 20 * MIB, 1), 1);        /* swap is full */
-	assert_int_equal(rests_told(0, 200 * MIB, 210 * MIB, 500 * MIB, 2), 1);  /* … its part is */
-	assert_int_equal(rests_told(0, 200 * MIB, 310 * MIB, 500 * MIB, 1), 1);  /* … with memory */
+	assert_int_equal(rests_told(3, 200 * MIB, none, 500 * MIB, 1), 1);      /* it was hit */
+	assert_int_equal(rests_told(0, 0, none, 500 * MIB, 1), 1);              /* never swaps */
+	assert_int_equal(rests_told(0, 200 * MIB, none, 20 * MIB, 1), 1);       /* swap is full */
+	assert_int_equal(rests_told(0, 200 * MIB, 210 * MIB, 500 * MIB, 2), 1); /* … its part is */
+	assert_int_equal(rests_told(0, 200 * MIB, 310 * MIB, 500 * MIB, 1), 1); /* … with memory */
 }
 
 static int refaults_level(u64 waited_us, u64 elsewhere)
@@ -724,6 +724,72 @@ static void test_allocator_keeps(void **unused)
 	end(&b);
 }
 
+static void other_heap(
+	struct bench *b, const char *name, const char *allocator, u64 live, u64 between, u64 kept)
+{
+	string(b, 1, name);
+	string(b, 2, allocator);
+	PUT(b, struct held_heap, REC_HELD_HEAP, .tgid = 7, .name = 1, .allocator = 2,
+		.anon_bytes = 1000 * MIB, .system_bytes = live + between + kept, .live_bytes = live,
+		.free_bytes = between, .kept_bytes = kept, .trimmable_bytes = kept,
+		.decay_ms = 10000);
+	PUT(b, struct held_heap, REC_HELD_HEAP, .tgid = 7, .name = 1, .arenas = 1,
+		.anon_bytes = 1000 * MIB, .live_bytes = MIB); /* what glibc has beside it */
+}
+
+/* Allocators other than glibc's: what gives back pages, and what gives back what is between live
+ * blocks. */
+static void test_allocator_keeps_others(void **unused)
+{
+	static const struct {
+		const char *allocator, *call, *setting;
+	} of[] = {
+		{"jemalloc", "gdb -p 7 -batch -ex 'call (int)mallctl(\"arena.4096.purge\"",
+			"MALLOC_CONF=background_thread:true,dirty_decay_ms:1000 COMMAND"},
+		{"tcmalloc", "MallocExtension_ReleaseFreeMemory()",
+			"TCMALLOC_AGGRESSIVE_DECOMMIT=t COMMAND"},
+		{"mimalloc", NULL, "MIMALLOC_DECOMMIT_DELAY=0 COMMAND"},
+	};
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+		begin(&b, &rule_allocator_keeps, 1);
+		other_heap(&b, "server", of[i].allocator, 100 * MIB, 0, 900 * MIB);
+		f = only(&b);
+		assert_int_equal(f->level, LEVEL_RISK);
+		assert_non_null(strstr(f->title, "server (pid 7) keeps 900 MiB"));
+		assert_non_null(strstr(f->title, of[i].allocator));
+		assert_int_equal(says(f->try_, "gdb"), of[i].call != NULL);
+		assert_true(!of[i].call || says(f->try_, of[i].call));
+		assert_true(says(f->try_, of[i].setting));
+		assert_int_equal(says(f->evidence, "dirty_decay_ms is 10000"), !i);
+		assert_false(says(f->try_, "new start"));
+		end(&b);
+	}
+	begin(&b, &rule_allocator_keeps, 1);
+	other_heap(&b, "server", "jemalloc", 100 * MIB, 880 * MIB, 20 * MIB);
+	f = only(&b);
+	assert_true(says(f->evidence, "880 MiB of it is free blocks on pages that have live ones"));
+	assert_true(says(f->try_, "No setting gives back the other 880 MiB"));
+	assert_false(says(f->try_, "MALLOC_CONF"));
+	end(&b);
+	begin(&b, &rule_allocator_keeps, 1);
+	other_heap(&b, "redis-server", "jemalloc", 100 * MIB, 500 * MIB, 400 * MIB);
+	f = only(&b);
+	assert_true(says(f->try_, "redis-cli MEMORY PURGE"));
+	assert_true(says(f->try_, "redis-cli CONFIG SET activedefrag yes"));
+	assert_true(says(f->undo, "redis-cli CONFIG SET activedefrag no"));
+	assert_true(says(f->try_, "redis-cli SHUTDOWN SAVE"));
+	end(&b);
+	/* Pages that were never touched are in none of these. */
+	begin(&b, &rule_allocator_keeps, 1);
+	other_heap(&b, "server", "jemalloc", 800 * MIB, 500 * MIB, 900 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -748,6 +814,7 @@ int main(void)
 		cmocka_unit_test(test_slab_growth_who),
 		cmocka_unit_test(test_large_growth_who),
 		cmocka_unit_test(test_allocator_keeps),
+		cmocka_unit_test(test_allocator_keeps_others),
 	};
 
 	return cmocka_run_group_tests_name("rules_kernel", tests, NULL, NULL);

@@ -138,7 +138,13 @@ static void test_mimalloc(void **unused)
 	assert_true(heap_mimalloc_segment(words, n, &s));
 	assert_int_equal(s.bytes, 512 * 65536);
 	assert_int_equal(s.used_bytes, 10 * 1000 + 3 * 65536);
+	for (u32 i = 0; i < HEAP_MIMALLOC_SLICES; i++)
+		assert_int_equal(s.idle[i], i >= 11);
 	assert_false(heap_mimalloc_segment(words, 1000, &s));
+	slice_put(words, 2, 9, 8, 0, 65536); /* a page without a block in use */
+	assert_true(heap_mimalloc_segment(words, n, &s));
+	for (u32 i = 0; i < HEAP_MIMALLOC_SLICES; i++)
+		assert_int_equal(s.idle[i], i >= 2);
 	slice_put(words, 1, 1, 64, 65, 1000); /* more than there is */
 	assert_false(heap_mimalloc_segment(words, n, &s));
 	slice_put(words, 1, 0, 64, 10, 1000);

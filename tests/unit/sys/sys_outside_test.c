@@ -64,7 +64,7 @@ static bool room_read_of(struct room *r, u64 *left, u64 *ret_committed, u64 *ret
 
 	*ret_committed = *ret_reserved = 0;
 	assert_int_equal(outside_open(getpid(), &r->maps, *left, &o), 0);
-	assert_int_equal(managed_read(&o, &r->maps, &r->got), 0);
+	assert_int_equal(managed_read(&o, &r->maps, true, &r->got), 0);
 	vec_each (p, &r->got.list) {
 		*ret_committed += p->bytes[MANAGED_COMMITTED];
 		*ret_reserved += p->bytes[MANAGED_RESERVED];
@@ -348,7 +348,7 @@ static void test_data(void **unused)
 	assert_int_equal(outside_open(getpid(), &maps, PLENTY, &o), 0);
 	assert_int_equal(process_heap_read(&o, &maps, &heap), 0);
 	assert_false(heap.found);
-	assert_int_equal(managed_read(&o, &maps, &r.got), 0);
+	assert_int_equal(managed_read(&o, &maps, true, &r.got), 0);
 	assert_int_equal(r.got.list.n, 0);
 	/* all that is read is where a segment of mimalloc would begin, which has no file */
 	assert_true(PLENTY - o.left <= 4 * PAGE);
@@ -439,7 +439,7 @@ static void test_program(void **unused)
 		(u64)r.library, (u64)r.library + MIB, (u64)r.at, (u64)r.at + MIB);
 	assert_int_equal(maps_parse(text, &maps), 0);
 	assert_int_equal(outside_open(getpid(), &maps, PLENTY, &o), 0);
-	assert_int_equal(managed_read(&o, &maps, &r.got), 0);
+	assert_int_equal(managed_read(&o, &maps, true, &r.got), 0);
 	assert_int_equal(r.got.seen, 1U << MANAGED_TCMALLOC);
 	assert_true(PLENTY - o.left > MIB && PLENTY - o.left < 3 * MIB / 2);
 	maps_free(&maps);

@@ -434,8 +434,23 @@ static void test_runtimes(void **unused)
 	assert_string_equal(cell_at(t, 1, "method")->text, "counter");
 	assert_int_equal(cell_at(t, 1, "committed_bytes")->type, CELL_EMPTY);
 	assert_int_equal(f.report.findings.n, 1);
-	assert_non_null(strstr(f.report.findings.v[0].title, "40.0 MiB"));
+	assert_non_null(strstr(f.report.findings.v[0].title, "50.0 MiB"));
+	assert_non_null(strstr(f.report.findings.v[0].try_[0], "Give back 40.0 MiB now"));
 	view_again(&f);
+	/* free blocks on pages with live ones, where they are many */
+	a.bytes[MANAGED_KEPT] = MIB;
+	view_feed(&f, &a);
+	view_report(&f);
+	assert_int_equal(f.report.findings.n, 1);
+	assert_non_null(strstr(f.report.findings.v[0].try_[0], "No setting gives back"));
+	view_again(&f);
+	a.bytes[MANAGED_USED] = 55 * MIB;
+	view_feed(&f, &a);
+	view_report(&f);
+	assert_int_equal(f.report.findings.n, 0);
+	view_again(&f);
+	a.bytes[MANAGED_USED] = 30 * MIB;
+	a.bytes[MANAGED_KEPT] = 40 * MIB;
 	a.known |= WHERE_BY_MAPPINGS;
 	view_feed(&f, &a);
 	view_report(&f);
