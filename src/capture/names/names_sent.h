@@ -24,6 +24,7 @@ struct task_value {
 	u64 cgroup;
 	char comm[COMM_LEN]; /* "": this number has another task now, which was not told */
 	u64 gone_at;         /* the drain that found it had ended; 0: it was there */
+	u64 asked;           /* the drain, from 1 on, in which /proc was asked for its name */
 };
 
 /* Ids of a user and a kernel stack: what they stand for does not change. */

@@ -71,24 +71,36 @@ static int task_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 c
 	return names_put(n, &r.h);
 }
 
-/* A thread's process has a name too, which is that of its first thread. */
+/*
+ * A process has the name of its first thread. One that is told without a thread (tid 0) may come
+ * with the name of any of its threads: where that is news, the process is asked, once a drain.
+ */
 static int process_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 {
 	struct task_key key = {tgid, 0};
+	struct task_value *v = task_known(n, &key);
 	char name[PROC_COMM_MAX];
 
-	if (tid != tgid && task_known(n, &key))
+	if (tid == tgid || (v && !tid && !strncmp(v->comm, comm, COMM_LEN)))
+		return task_send(n, tgid, 0, comm, cgroup);
+	if (v && tid)
 		return 0;
-	if (tid != tgid && !proc_comm_read((int)tgid, name))
+	if (v && v->asked == n->drains + 1) {
+		snprintf(name, sizeof(name), "%s", v->comm);
 		comm = name;
+	} else if (!proc_comm_read((int)tgid, name)) {
+		comm = name;
+		if (v)
+			v->asked = n->drains + 1;
+	}
 	return task_send(n, tgid, 0, comm, cgroup);
 }
 
 int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 {
-	int rc = tid ? process_send(n, tgid, tid, comm, cgroup) : 0;
+	int rc = process_send(n, tgid, tid, comm, cgroup);
 
-	return rc ? rc : task_send(n, tgid, tid, comm, cgroup);
+	return rc || !tid ? rc : task_send(n, tgid, tid, comm, cgroup);
 }
 
 static int over_send(struct names *n, const struct task_key *key, const struct task_value *v)

@@ -156,6 +156,37 @@ static void a_number_that_comes_back_is_another_task(void **state)
 	end(&t, n);
 }
 
+/* What is counted by process comes with the name of the thread that did it last. */
+static void a_process_is_not_called_as_its_thread(void **state)
+{
+	struct told t;
+	struct names *n;
+	char tree[PATH_MAX];
+
+	(void)state;
+	fixture_make(tree);
+	fixture_put_text("/proc/77/comm", "server\n");
+	n = begin(&t);
+	assert_int_equal(names_task(n, 77, 0, "worker-1", 1), 0);
+	assert_string_equal(stream_comm(&t.stream, 77, 0), "server");
+	assert_int_equal(names_task(n, 77, 78, "worker-2", 1), 0);
+	assert_int_equal(names_task(n, 77, 0, "worker-2", 1), 0);
+	assert_string_equal(stream_comm(&t.stream, 77, 0), "server");
+	assert_string_equal(stream_comm(&t.stream, 77, 78), "worker-2");
+	/* Another program since then: asked again in the next drain. */
+	fixture_put_text("/proc/77/comm", "other\n");
+	assert_int_equal(names_task(n, 77, 0, "worker-3", 1), 0);
+	assert_string_equal(stream_comm(&t.stream, 77, 0), "server");
+	n->drains++;
+	assert_int_equal(names_task(n, 77, 0, "worker-3", 1), 0);
+	assert_string_equal(stream_comm(&t.stream, 77, 0), "other");
+	/* One that cannot be asked any more. */
+	assert_int_equal(names_task(n, NEVER_THERE + 1, 0, "job", 1), 0);
+	assert_string_equal(stream_comm(&t.stream, NEVER_THERE + 1, 0), "job");
+	end(&t, n);
+	fixture_remove(tree);
+}
+
 static u64 group_make(const char *dir)
 {
 	char path[64], whole[PATH_MAX];
@@ -284,6 +315,7 @@ int main(void)
 		cmocka_unit_test(the_last_of_a_task_has_its_name),
 		cmocka_unit_test(address_spaces_of_the_dead_are_forgotten),
 		cmocka_unit_test(a_number_that_comes_back_is_another_task),
+		cmocka_unit_test(a_process_is_not_called_as_its_thread),
 		cmocka_unit_test(groups_that_are_gone_cost_no_walk_each),
 		cmocka_unit_test(a_group_with_a_kill_is_looked_for_at_once),
 		cmocka_unit_test(a_file_has_the_names_of_all),
