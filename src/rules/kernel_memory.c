@@ -327,10 +327,13 @@ static void tell_bpf(struct report *r, const struct held *h, const struct held_t
 {
 	const struct held_top t = *top;
 	struct held_growth g = held_growth_of(h, &t);
-	int level = held_level_soon(held_level_aside(r, &h->facts, t.bytes), &g);
-	struct finding *x = level == LEVEL_NOTE && t.most && looks_too(r, t.most->last.tgid)
-				    ? NULL
-				    : held_finding(r, level, "bpf-maps", t.bytes);
+	bool looks = t.most && looks_too(r, t.most->last.tgid); /* its maps come with each look */
+	int level = held_level_aside(r, &h->facts, t.bytes);
+	struct finding *x =
+		looks && level == LEVEL_NOTE
+			? NULL
+			: held_finding(r, looks ? level : held_level_soon(level, &g), "bpf-maps",
+				  t.bytes);
 	const struct held_process *p;
 	char a[UNIT_BUF];
 

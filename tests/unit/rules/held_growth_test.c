@@ -110,6 +110,28 @@ static void test_other_growth(void **unused)
 }
 
 /* TCP has a limit of its own, which comes first. */
+/* The maps of another look come with it, and go. */
+static void test_maps_of_another_look(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_kernel_memory, 1);
+	value(&b, SYSTEM_MEMINFO, "MemAvailable", 10240 * MIB, NULL);
+	PUT(&b, struct rec_task, REC_TASK, .tgid = 9, .comm = "memwhy");
+	for (u64 s = 1; s <= 9; s += 8) {
+		struct held_process r = {
+			.h = {sizeof(r), REC_HELD_PROCESS, 0, s * NSEC_PER_SEC},
+			.tgid = 9,
+			.rss_bytes = 800 * MIB,
+			.bpf_bytes = (s == 1 ? 100 : 400) * MIB};
+
+		put(&b, &r);
+	}
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
 static void test_tcp(void **unused)
 {
 	const struct finding *f;
@@ -441,6 +463,7 @@ int main(void)
 		cmocka_unit_test(test_zombies_soon),
 		cmocka_unit_test(test_when_it_hurts),
 		cmocka_unit_test(test_other_growth),
+		cmocka_unit_test(test_maps_of_another_look),
 		cmocka_unit_test(test_tcp),
 		cmocka_unit_test(test_dentries),
 		cmocka_unit_test(test_group),
