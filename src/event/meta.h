@@ -67,7 +67,9 @@ enum cost_flags { COST_ESTIMATED = 1 };
 		"run time of its BPF programs since the start, paid by the observed tasks") \
 	F(R, u64, bpf_runs, COUNT, "runs of its BPF programs since the start")              \
 	F(R, u64, rss_bytes, BYTES, "peak RSS of memwhy")                                   \
-	F(R, u64, bpf_bytes, BYTES, "memory of its BPF maps")
+	F(R, u64, bpf_bytes, BYTES, "memory of its BPF maps")                               \
+	F(R, u64, now_bytes, BYTES,                                                         \
+		"memory of its processes at this time, what they share counted once")
 RECORD(rec_cost, REC_COST_FIELDS);
 
 /* The end of one interval (-i) or, as REC_END, of the session. */

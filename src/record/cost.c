@@ -104,6 +104,29 @@ static void helper_add(pid_t helper, struct rec_cost *r)
 		r->rss_bytes += status.vm_hwm_bytes;
 }
 
+/* Of a process: all that is resident, or what it has to itself. */
+static u64 now_bytes(pid_t pid, bool all)
+{
+	struct proc_statm m = {};
+
+	if (!pid || proc_statm_read(pid, &m))
+		return 0;
+	return (all ? m.resident_pages : proc_statm_anon_pages(&m)) * (u64)sysconf(_SC_PAGESIZE);
+}
+
+/* All of them are one program, so its file is counted once. */
+static u64 now_bytes_sum(const struct cost *c)
+{
+	u64 sum = now_bytes(getpid(), true);
+	pid_t pid;
+
+	for (size_t i = 0; i < ARRAY_SIZE(c->helpers); i++)
+		sum += now_bytes(c->helpers[i], false);
+	for (u32 i = 0; c->reader && (pid = reader_pid(c->reader, i)); i++)
+		sum += now_bytes(pid, false);
+	return sum;
+}
+
 struct rec_cost cost_read(struct cost *c, struct probe_run *const *runs, size_t n)
 {
 	struct rec_cost r = {
@@ -131,6 +154,7 @@ struct rec_cost cost_read(struct cost *c, struct probe_run *const *runs, size_t 
 	r.rss_bytes = rss_most(&u);
 	for (size_t i = 0; i < ARRAY_SIZE(c->helpers); i++)
 		helper_add(c->helpers[i], &r);
+	r.now_bytes = now_bytes_sum(c);
 	if (c->unwind)
 		r.bpf_bytes += unwind_bytes(c->unwind);
 	if (c->reader) {

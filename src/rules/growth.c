@@ -37,8 +37,16 @@ struct path {
 	u32 tgid, stack;
 };
 
+/* What a process touched. Most that touch memory end before they are sampled once, so this is
+ * apart from struct grown, which is a hundred times as big. */
+struct touched {
+	u64 faults, stack_faults;
+	u32 stack;
+};
+
 struct state {
 	struct rule_sums sums; /* by process */
+	struct groups touched; /* u32 to struct touched: by process too */
 	struct groups paths;   /* struct path to its faults */
 	struct groups kin;     /* struct kin_key -> struct kin */
 	u64 last_ns;           /* of any sample of processes */
@@ -51,6 +59,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	(void)o;
 	(void)err;
 	rule_sums_init(&s->sums, sizeof(u32), sizeof(struct grown));
+	groups_init(&s->touched, sizeof(u32), sizeof(struct touched));
 	groups_init(&s->paths, sizeof(struct path), sizeof(u64));
 	groups_init(&s->kin, sizeof(struct kin_key), sizeof(struct kin));
 	return 0;
@@ -125,22 +134,36 @@ static int path_feed(struct state *s, const struct process_path *r)
 static int fault_feed(struct state *s, const struct faults_agg *r)
 {
 	struct path path = {r->tgid, r->stack};
-	struct grown *g;
+	struct touched *t;
 	u64 *faults;
 
 	if (!r->stack || r->map == MAPPING_FILE || !(r->flags & FAULT_WRITE))
 		return 0;
-	g = groups_get(&s->sums.by, &r->tgid);
+	t = groups_get(&s->touched, &r->tgid);
 	faults = groups_get(&s->paths, &path);
-	if (!g || !faults)
+	if (!t || !faults)
 		return -ENOMEM;
-	g->faults += r->count;
+	t->faults += r->count;
 	*faults += r->count;
-	if (*faults > g->stack_faults) {
-		g->stack = r->stack;
-		g->stack_faults = *faults;
+	if (*faults > t->stack_faults) {
+		t->stack = r->stack;
+		t->stack_faults = *faults;
 	}
 	return 0;
+}
+
+static void touched_take(struct state *s)
+{
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct touched *t = groups_find(&s->touched, groups_key(&s->sums.by, i));
+		struct grown *g = groups_value(&s->sums.by, i);
+
+		if (!t)
+			continue;
+		g->faults = t->faults;
+		g->stack_faults = t->stack_faults;
+		g->stack = t->stack;
+	}
 }
 
 static int feed(void *v, const struct rec *r)
@@ -500,6 +523,7 @@ static int report(void *v, struct report *r)
 	struct state *s = v;
 	struct growth_verdict d;
 
+	touched_take(s);
 	families_report(r, s);
 	for (size_t i = 0; i < s->sums.by.n; i++) {
 		const struct grown *g = groups_value(&s->sums.by, i);
@@ -519,6 +543,7 @@ static void reset(void *v)
 	struct state *s = v;
 
 	rule_sums_reset(&s->sums);
+	groups_clear(&s->touched);
 	groups_clear(&s->paths);
 	groups_clear(&s->kin);
 }
@@ -528,6 +553,7 @@ static void destroy(void *v)
 	struct state *s = v;
 
 	rule_sums_destroy(&s->sums);
+	groups_free(&s->touched);
 	groups_free(&s->paths);
 	groups_free(&s->kin);
 }

@@ -94,6 +94,16 @@ int canvas_put(struct canvas *c, int y, int x, int width, enum style style, cons
 	return x;
 }
 
+int canvas_put_cut(struct canvas *c, int y, int x, int width, enum style style, const char *text)
+{
+	int room = MIN(width, c->cols - x);
+
+	if (room < 1 || text_width(text) <= (size_t)room)
+		return canvas_put(c, y, x, width, style, text);
+	x = canvas_put(c, y, x, room - 1, style, text);
+	return canvas_put(c, y, x, 1, style, c->ascii ? ">" : "…");
+}
+
 int canvas_putf(struct canvas *c, int y, int x, int width, enum style style, const char *fmt, ...)
 {
 	char text[512];

@@ -43,6 +43,8 @@ void canvas_free(struct canvas *c);
 int canvas_put(struct canvas *c, int y, int x, int width, enum style style, const char *text);
 int canvas_putf(struct canvas *c, int y, int x, int width, enum style style, const char *fmt, ...)
 	_printf_(6, 7);
+/* The same; where not all of it has room, the last column says so. */
+int canvas_put_cut(struct canvas *c, int y, int x, int width, enum style style, const char *text);
 /* So that its last character is in the column before x + width. */
 void canvas_put_right(
 	struct canvas *c, int y, int x, int width, enum style style, const char *text);

@@ -6,7 +6,7 @@ struct own {
 	u64 processes, major, stall_ns;
 };
 
-static int own_sum(const struct top_view *v, struct groups *ret)
+static int own_sum(const struct top_view *v, const struct report *r, struct groups *ret)
 {
 	groups_init(ret, sizeof(u64), sizeof(struct own));
 	for (size_t i = 0; i < v->processes.n; i++) {
@@ -21,7 +21,7 @@ static int own_sum(const struct top_view *v, struct groups *ret)
 			return -ENOMEM;
 		own->processes += p->now.h.size != 0;
 		own->major += p->major;
-		own->stall_ns += p->stall_ns;
+		own->stall_ns += top_waited_ns(r, p, p->stall_ns);
 	}
 	return 0;
 }
@@ -94,7 +94,7 @@ void top_groups_report(struct top_view *v, struct report *r)
 	if (!t)
 		return;
 	t->sort = "usage_bytes";
-	own_sum(v, &own);
+	own_sum(v, r, &own);
 	for (size_t i = 0; i < v->facts.cgroups.n; i++) {
 		const struct cgroup_usage *u = groups_value(&v->facts.cgroups, i), *was;
 		const char *path = stream_cgroup(r->stream, u->cgroup);

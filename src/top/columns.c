@@ -36,11 +36,11 @@ static const struct column processes[] = {
 		"major page faults a second: those that waited for I/O (exact: BPF, else "
 		"/proc/PID/stat)"},
 	[TOP_FAULT] = {"fault_ratio", "FAULT%", CELL_F64, UNIT_RATIO, 0,
-		"time its threads spent in page faults, as a share of wall time; above 100 % where "
-		"several threads did (BPF, of the faults whose duration is known)"},
+		"time its threads spent in page faults that ended in the interval, as a share of "
+		"wall time: up to 100 % a thread (BPF, of the faults whose duration is known)"},
 	[TOP_STALL] = {"stall_ratio", "STALL%", CELL_F64, UNIT_RATIO, COL_MAIN,
 		"time its threads waited in allocations for reclaim or compaction, as a share of "
-		"wall time (BPF)"},
+		"wall time: up to 100 % a thread (BPF)"},
 	[TOP_CPU] = {"cpu_ratio", "CPU%", CELL_F64, UNIT_RATIO, COL_LESSER,
 		"CPU time, as a share of one CPU (/proc/PID/stat)"},
 	[TOP_TABLE_BYTES] = {"page_table_bytes", "PTABLES", CELL_U64, UNIT_BYTES,
@@ -181,7 +181,8 @@ static const struct column machine[] = {
 	[TOP_M_TOP_BPF] = {"self_bpf_ratio", "BPF", CELL_F64, UNIT_RATIO, 0,
 		"CPU time of its BPF programs, which the tasks pay"},
 	[TOP_M_TOP_RSS] = {"self_rss_bytes", "RSS", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"the most memory memwhy had"},
+		"memory of memwhy's processes; the program file that they share counts once "
+		"(/proc/PID/statm)"},
 	[TOP_M_TOP_MAPS] = {"self_bpf_bytes", "MAPS", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"memory of its BPF maps"},
 };

@@ -144,7 +144,8 @@ static void cost_cells(const struct top_view *v, struct report *r, struct cell *
 		row[TOP_M_TOP_CPU] = cell_f64((double)counter_rise(was->cpu_ns, now->cpu_ns) / ns);
 		row[TOP_M_TOP_BPF] = cell_f64((double)counter_rise(was->bpf_ns, now->bpf_ns) / ns);
 	}
-	row[TOP_M_TOP_RSS] = cell_u64(now->rss_bytes);
+	/* a recording of an earlier version has only the most it had */
+	row[TOP_M_TOP_RSS] = cell_u64(now->now_bytes ? now->now_bytes : now->rss_bytes);
 	row[TOP_M_TOP_MAPS] = cell_u64(now->bpf_bytes);
 }
 

@@ -67,10 +67,10 @@ static void event_cells(struct report *r, struct cell *row, const struct top_pro
 	if (stream_probe_active(r->stream, "faults")) {
 		row[TOP_MINOR] = cell_per_s(r, p->minor);
 		row[TOP_MAJOR] = cell_per_s(r, p->major);
-		row[TOP_FAULT] = cell_share(r, p->fault_ns);
+		row[TOP_FAULT] = cell_share(r, top_waited_ns(r, p, p->fault_ns));
 	}
 	if (stream_probe_active(r->stream, "stalls"))
-		row[TOP_STALL] = cell_share(r, p->stall_ns);
+		row[TOP_STALL] = cell_share(r, top_waited_ns(r, p, p->stall_ns));
 }
 
 static u64 limit_of(const struct cgroup_usage *u)

@@ -247,6 +247,7 @@ static void mouse_take(struct screen *s)
 	else if (e.bstate & BUTTON5_PRESSED)
 		ui_key(&s->ui, UI_KEY_WHEEL_DOWN);
 	else if (e.bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED)) {
+		s->ui.click_x = e.x;
 		s->ui.click_y = e.y;
 		ui_key(&s->ui, UI_KEY_CLICK);
 	}

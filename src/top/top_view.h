@@ -100,6 +100,15 @@ static inline struct cell cell_share(const struct report *r, u64 ns)
 	return cell_f64((double)ns / 1e9 / report_seconds(r));
 }
 
+/* What threads of a process waited for: of a wait that began before the interval and ended in it
+ * no more than has room in it. */
+static inline u64 top_waited_ns(const struct report *r, const struct top_process *p, u64 ns)
+{
+	u64 threads = p->now.h.flags & PROCESS_EXACT ? MAX(p->now.threads, p->was.threads) : 0;
+
+	return threads ? MIN(ns, threads * stream_interval_ns(r->stream)) : ns;
+}
+
 /* Between two samples; of the interval, where their times are not known. */
 static inline double top_seconds(const struct report *r, u64 was_ns, u64 now_ns)
 {

@@ -302,11 +302,16 @@ void ui_mode_go(struct ui *ui, enum ui_mode mode)
 	ui_order(ui);
 }
 
+static bool is_list(const struct ui *ui)
+{
+	return ui->mode == UI_PROCESSES || ui->mode == UI_GROUPS || ui->mode == UI_USERS;
+}
+
 static void sort_begin(struct ui *ui)
 {
 	const struct ui_table *t = ui_table(ui, NULL);
 
-	if (ui->mode != UI_PROCESSES && ui->mode != UI_GROUPS && ui->mode != UI_USERS)
+	if (!is_list(ui))
 		return;
 	ui->columns.n = top_tables[ui_which(ui)].n_cols;
 	ui->columns.at = t->sort;
@@ -399,11 +404,31 @@ static void escape(struct ui *ui)
 	ui_order(ui);
 }
 
+/* On a title: by that column, or the other way round. */
+static void title_click(struct ui *ui)
+{
+	struct ui_table *t = ui_table(ui, NULL);
+	size_t column = ui_list_column(ui, ui->click_x);
+
+	if (column == SIZE_MAX)
+		return;
+	if (column == t->sort && !t->tree) {
+		t->ascending = !t->ascending;
+		ui_order(ui);
+	} else {
+		sort_by(ui, column);
+	}
+}
+
 static void click(struct ui *ui)
 {
 	struct ui_list *l = list_of(ui);
 	size_t at = l->first + (size_t)(ui->click_y - l->y);
 
+	if (ui->click_y == l->y - 1 && is_list(ui)) {
+		title_click(ui);
+		return;
+	}
 	if (ui->click_y < l->y || ui->click_y >= l->y + l->rows || at >= l->n)
 		return;
 	if (at == l->at)

@@ -40,7 +40,7 @@ enum ui_key {
 	UI_KEY_F10 = UI_KEY_F1 + 9,
 	UI_KEY_WHEEL_UP,
 	UI_KEY_WHEEL_DOWN,
-	UI_KEY_CLICK, /* its line is ui_click's */
+	UI_KEY_CLICK, /* at click_x, click_y */
 };
 
 /* A list of lines with a cursor. */
@@ -103,7 +103,8 @@ struct ui {
 	char said[128];            /* in the last line, until the next key */
 	VEC(struct ui_line) lines; /* of the pager */
 	const char *fields;        /* --fields; NULL: as fits */
-	int click_y;
+	int click_x, click_y;
+	int cols;              /* of the screen, as last drawn */
 	struct closer_ask ask; /* of the closer look that is, or was, made last */
 	bool asks, looking;    /* it is to be sent; its answer is yet to come */
 	u8 look;               /* index */
@@ -152,6 +153,8 @@ void ui_order(struct ui *ui);
 void ui_list_move(struct ui_list *l, s64 by);
 void ui_list_fit(struct ui_list *l, int rows);
 void ui_list_draw(struct ui *ui, struct canvas *c, int y);
+/* The column of the table whose title is drawn there; SIZE_MAX: none. */
+size_t ui_list_column(struct ui *ui, int x);
 /* A cell as the screen has it: large counts as 12.3 k, none of a rate or share as 0. */
 void ui_cell_add(struct str *out, const struct column *c, const struct cell *v);
 /* As "12:30:05"; "": not known. (ui_head.c) */

@@ -302,6 +302,22 @@ static size_t zone_biggest(const struct table *t)
 	return best;
 }
 
+/* Numbers, as many as have room: half of one would be another number. */
+static void blocks_draw(struct canvas *c, int y, int x, const char *blocks)
+{
+	for (size_t n; *blocks; blocks += n + (blocks[n] == ' ')) {
+		char number[UNIT_BUF];
+
+		n = strcspn(blocks, " ");
+		snprintf(number, sizeof(number), "%.*s", (int)n, blocks);
+		if (x + (int)strlen(number) + (blocks[n] ? 2 : 0) > c->cols) {
+			canvas_put_cut(c, y, x, 1, STYLE_DIM, blocks);
+			return;
+		}
+		x = canvas_put(c, y, x, c->cols, STYLE_PLAIN, number) + 1;
+	}
+}
+
 static void zone_draw(const struct ui *ui, struct canvas *c, int y, size_t row)
 {
 	const struct table *t = &ui->scene.tables[TOP_ZONES];
@@ -332,7 +348,7 @@ static void zone_draw(const struct ui *ui, struct canvas *c, int y, size_t row)
 		    2;
 	x = canvas_put(c, y, x, c->cols, STYLE_DIM, "by order") + 1;
 	if (blocks->type == CELL_TEXT)
-		canvas_put(c, y, x, c->cols, STYLE_PLAIN, blocks->text);
+		blocks_draw(c, y, x, blocks->text);
 }
 
 static int zones_draw(const struct ui *ui, struct canvas *c, int y)
@@ -370,7 +386,7 @@ static void finding_draw(const struct ui *ui, struct canvas *c, int y, size_t at
 		snprintf(more, sizeof(more), "  (f: %zu more)", left);
 	str_addf(&s, "%s: ", finding_level_name(f->level));
 	str_add_escaped(&s, f->title);
-	canvas_put(c, y, LABEL, c->cols - LABEL - (int)strlen(more), level_styles[f->level],
+	canvas_put_cut(c, y, LABEL, c->cols - LABEL - (int)strlen(more), level_styles[f->level],
 		str_get(&s));
 	canvas_put_right(c, y, 0, c->cols, STYLE_DIM, more);
 }

@@ -386,7 +386,7 @@ static void row_draw(struct ui *ui, const struct ui_table *u, const struct table
 
 			cell_text_add(u, t, row, column, &s);
 			if (column_is_text(t, column))
-				canvas_put(c, y, x, shown[i].width, style, str_get(&s));
+				canvas_put_cut(c, y, x, shown[i].width, style, str_get(&s));
 			else
 				canvas_put_right(c, y, x, shown[i].width, style, str_get(&s));
 		}
@@ -394,6 +394,23 @@ static void row_draw(struct ui *ui, const struct ui_table *u, const struct table
 	}
 	if (chosen)
 		canvas_style(c, y, STYLE_CHOSEN);
+}
+
+size_t ui_list_column(struct ui *ui, int x)
+{
+	const struct table *t;
+	struct ui_table *u = ui_table(ui, &t);
+	struct shown shown[COLUMNS_MOST];
+	size_t n = t ? columns_choose(ui, u, t, ui->cols, shown) : 0;
+	int end = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		end += shown[i].width + 1;
+		if (x < end)
+			return shown[i].column == TREND ? trend_column(ui_which(ui), u)
+							: shown[i].column;
+	}
+	return SIZE_MAX;
 }
 
 void ui_list_draw(struct ui *ui, struct canvas *c, int y)
@@ -408,6 +425,7 @@ void ui_list_draw(struct ui *ui, struct canvas *c, int y)
 	n = columns_choose(ui, u, t, c->cols, shown);
 	head_draw(u, t, shown, n, c, y);
 	u->list.y = y + 1;
+	ui->cols = c->cols;
 	ui_list_fit(&u->list, c->rows - y - 2);
 	history_column(
 		&ui->history, ui->at, &ui->scene, ui_which(ui), trend_column(ui_which(ui), u));

@@ -429,7 +429,7 @@ void ui_findings_draw(struct ui *ui, struct canvas *c, int y)
 		str_addf(&s, "%-9s %-9s ", finding_level_name(f->level),
 			f->cost_ns ? fmt_ns(cost, f->cost_ns) : "-");
 		str_add_escaped(&s, f->title);
-		canvas_put(c, y + 1 + i, 0, c->cols,
+		canvas_put_cut(c, y + 1 + i, 0, c->cols,
 			f->level >= LEVEL_CRITICAL ? STYLE_BAD
 			: f->level > LEVEL_NOTE    ? STYLE_WARN
 						   : STYLE_PLAIN,
@@ -437,13 +437,15 @@ void ui_findings_draw(struct ui *ui, struct canvas *c, int y)
 		if (l->first + (size_t)i == l->at)
 			canvas_style(c, y + 1 + i, STYLE_CHOSEN);
 	}
-	y += 2 + (int)MIN(l->n, (size_t)l->rows);
+	if (!l->n)
+		canvas_put(c, y + 1, 0, c->cols, STYLE_DIM, "nothing was found");
+	y += 2 + (int)MIN(MAX(l->n, 1UL), (size_t)l->rows);
 	for (size_t i = 0; i < ui->scene.missing.n && y < c->rows - 1; i++) {
 		_cleanup_str_ struct str s = {};
 
 		str_add(&s, i ? "             " : "NOT CHECKED  ");
 		str_add_escaped(&s, ui->scene.missing.v[i]);
-		canvas_put(c, y++, 0, c->cols, STYLE_DIM, str_get(&s));
+		canvas_put_cut(c, y++, 0, c->cols, STYLE_DIM, str_get(&s));
 	}
 }
 
@@ -458,9 +460,10 @@ void ui_columns_draw(struct ui *ui, struct canvas *c, int y)
 	ui_list_fit(l, c->rows - y - 2);
 	for (int i = 0; i < l->rows && l->first + (size_t)i < l->n; i++) {
 		size_t at = l->first + (size_t)i;
+		_cleanup_str_ struct str s = {};
 
-		canvas_putf(c, y + 1 + i, 0, c->cols, STYLE_PLAIN, "%-10s %s", t->cols[at].title,
-			t->cols[at].help);
+		str_addf(&s, "%-10s %s", t->cols[at].title, t->cols[at].help);
+		canvas_put_cut(c, y + 1 + i, 0, c->cols, STYLE_PLAIN, str_get(&s));
 		if (at == l->at)
 			canvas_style(c, y + 1 + i, STYLE_CHOSEN);
 	}

@@ -16,7 +16,7 @@
  * so many. */
 #define KEPT_BYTES (6U << 20)
 #define KEPT_NS (10 * NSEC_PER_SEC)
-#define KEPT_MOST (24U << 20)
+#define KEPT_MOST (10U << 20)
 
 struct opened {
 	int fd;

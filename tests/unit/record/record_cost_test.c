@@ -46,6 +46,7 @@ static void units(void **state)
 	u64 before = cpu_now(), after, rss = rss_most();
 	struct rec_cost r;
 	char *grown;
+	u64 most;
 
 	(void)state;
 	while (cpu_now() < before + 20 * NSEC_PER_MSEC)
@@ -62,7 +63,12 @@ static void units(void **state)
 	memset(grown, 1, GROWN);
 	r = cost_read(&c, NULL, 0);
 	assert_in_range(r.rss_bytes, rss + GROWN - GROWN / 8, rss + GROWN + GROWN / 8);
+	most = r.now_bytes;
+	assert_in_range(most, GROWN, r.rss_bytes + GROWN / 8);
 	free(grown);
+	r = cost_read(&c, NULL, 0);
+	assert_true(r.now_bytes < most - GROWN + GROWN / 8);
+	assert_true(r.rss_bytes >= most - GROWN / 8);
 	assert_int_equal(r.bpf_ns + r.bpf_runs + r.bpf_bytes, 0);
 }
 

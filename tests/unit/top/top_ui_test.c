@@ -576,6 +576,76 @@ static void test_users(void **state)
 	watch_end(&w);
 }
 
+static void title_click(struct watched *w, const char *title)
+{
+	const char *head = line(w, 6);
+
+	w->ui.click_y = 6;
+	w->ui.click_x = (int)(strstr(head, title) - head);
+	ui_key(&w->ui, UI_KEY_CLICK);
+}
+
+/* By a click on a title lines are sorted by it, by a second one the other way round. */
+static void test_click_on_a_title(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 3, 24, 80);
+	title_click(&w, "COMMAND");
+	assert_non_null(strstr(line(&w, 6), "COMMAND↓"));
+	assert_int_equal(w.ui.processes.sort, TOP_COMM);
+	title_click(&w, "COMMAND");
+	assert_non_null(strstr(line(&w, 6), "COMMAND↑"));
+	title_click(&w, "PID");
+	assert_int_equal(w.ui.processes.sort, TOP_PID);
+	title_click(&w, "TREND"); /* of a text it is that of RSS */
+	assert_int_equal(w.ui.processes.sort, TOP_RSS);
+	ui_key(&w.ui, 't');
+	assert_true(w.ui.groups.tree);
+	line(&w, 6);
+	title_click(&w, "USAGE");
+	assert_false(w.ui.groups.tree);
+	assert_int_equal(w.ui.groups.sort, TOP_G_USAGE);
+	ui_key(&w.ui, '?');
+	title_click(&w, ""); /* no list */
+	assert_int_equal(w.ui.mode, UI_HELP);
+	watch_end(&w);
+}
+
+/* A number is there in whole or not at all, and a text that is cut says so. */
+static void test_what_has_no_room(void **state)
+{
+	struct finding f = {.level = LEVEL_RISK,
+		.rule = "one",
+		.title = "a title that is so long that eighty columns do not have room for all of "
+			 "it"};
+	struct watched w;
+	struct table *t;
+	struct cell *row;
+
+	(void)state;
+	watch_begin(&w, false, 1, 24, 80);
+	t = &w.ui.scene.tables[TOP_ZONES];
+	row = table_row(t);
+	row[TOP_Z_ZONE] = cell_text("Normal");
+	row[TOP_Z_FREE] = cell_u64(300 * MIB);
+	row[TOP_Z_MIN] = cell_u64(34 * MIB);
+	row[TOP_Z_LOW] = cell_u64(43 * MIB);
+	row[TOP_Z_BLOCKS] = cell_text("17314 9013 32087 111 2");
+	assert_int_equal(vec_push(&w.ui.scene.findings, f), 0);
+	assert_string_equal(line(&w, 5),
+		"Free  node 0 Normal 300 MiB  min 34.0 MiB  low 43.0 MiB  by order 17314 9013 …");
+	assert_string_equal(line(&w, 6), "Why   risk: a title that is so long that eighty columns "
+					 "do not have …  (f: more)");
+	row[TOP_Z_BLOCKS] = cell_text("17314 9013 32");
+	assert_string_equal(line(&w, 5),
+		"Free  node 0 Normal 300 MiB  min 34.0 MiB  low 43.0 MiB  by order 17314 9013 32");
+	ui_key(&w.ui, 'f');
+	assert_non_null(strstr(line(&w, 8), "…"));
+	watch_end(&w);
+}
+
 /* A closer look is asked for, waited for, and left; one that costs is agreed to first. */
 static void test_closer_looks(void **state)
 {
@@ -696,6 +766,11 @@ static void test_findings(void **state)
 	struct watched w;
 
 	(void)state;
+	watch_begin(&w, false, 1, 24, 100);
+	ui_key(&w.ui, 'f');
+	assert_string_equal(line(&w, 7), "nothing was found");
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	watch_end(&w);
 	watch_begin(&w, false, 2, 24, 100);
 	assert_non_null(strstr(line(&w, 5), "warning: something is wrong"));
 	ui_key(&w.ui, 'f');
@@ -950,6 +1025,8 @@ int main(void)
 		cmocka_unit_test(test_containers_in_the_tree),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_click_on_a_title),
+		cmocka_unit_test(test_what_has_no_room),
 		cmocka_unit_test(test_closer_looks),
 		cmocka_unit_test(test_record_key),
 		cmocka_unit_test(test_closely_and_trend),

@@ -264,6 +264,31 @@ static void test_events_are_of_the_interval(void **state)
 	view_close(&f);
 }
 
+/* A wait of several intervals ends in one: a thread cannot have waited longer than that took. */
+static void test_a_thread_waits_no_longer_than_the_interval(void **state)
+{
+	struct process_memory m = {
+		.h.flags = PROCESS_EVERY | PROCESS_EXACT, .tgid = 5, .start_ns = 5, .threads = 2};
+	struct faults_agg fault = {.tgid = 5, .count = 1, .total_ns = 7 * SEC, .comm = "p5"};
+	struct stalls_agg stall = {.tgid = 5, .count = 1, .total_ns = 3 * SEC / 2, .comm = "p5"};
+	struct fixture f;
+	const struct table *t;
+
+	(void)state;
+	put_begin(&f);
+	put_method(&f, "faults");
+	put_method(&f, "stalls");
+	PUT(&f, m, REC_PROCESS_MEMORY, SEC);
+	PUT(&f, fault, REC_FAULTS_AGG, 2 * SEC);
+	PUT(&f, stall, REC_STALLS_AGG, 2 * SEC);
+	put_tick(&f, 2 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "top");
+	assert_true(cell_of(t, 0, "fault_ratio")->f == 2.0);
+	assert_true(cell_of(t, 0, "stall_ratio")->f == 1.5);
+	view_close(&f);
+}
+
 static void put_group(
 	struct fixture *f, u64 id, const char *path, u64 usage, u64 limit, u64 time_ns)
 {
@@ -428,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_users_are_sums),
 		cmocka_unit_test(test_who_is_not_sampled_is_gone),
 		cmocka_unit_test(test_events_are_of_the_interval),
+		cmocka_unit_test(test_a_thread_waits_no_longer_than_the_interval),
 		cmocka_unit_test(test_limits_of_the_chain),
 		cmocka_unit_test(test_page_tables),
 		cmocka_unit_test(test_the_interval_begins_when_all_is_attached),
