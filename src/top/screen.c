@@ -18,6 +18,7 @@
 #include "top/terminal.h"
 
 #define ESCAPE_MS 25 /* a lone Esc, or the beginning of a key */
+#define REDRAW 12    /* Ctrl-L */
 #define OFF "\033[?1000l\033[?1002l\033[?1006l"
 
 struct screen_saved {
@@ -255,13 +256,16 @@ static void mouse_take(struct screen *s)
 
 static void key_take(struct screen *s, int got, wint_t key)
 {
-	if (got == OK) {
+	if (got == OK && key == REDRAW) {
+		clearok(curscr, TRUE);
+	} else if (got == OK) {
 		ui_key(&s->ui, key == '\r' || key == '\n' ? UI_KEY_ENTER
 			       : key == 27                ? UI_KEY_ESCAPE
 			       : key == 127 || key == 8   ? UI_KEY_BACKSPACE
 							  : key);
-		return;
 	}
+	if (got == OK)
+		return;
 	if (key == KEY_MOUSE)
 		mouse_take(s);
 	if (key >= KEY_F(1) && key <= KEY_F(10))

@@ -11,6 +11,8 @@
 #include "base/units.h"
 
 #define PAGE_JUMP 10 /* frames that { and } go over */
+#define LATE 3ULL    /* intervals without one */
+#define LATE_NS (3ULL * NSEC_PER_SEC)
 
 size_t ui_column(enum top_table which, const char *name, size_t otherwise)
 {
@@ -159,12 +161,29 @@ static void pause_toggle(struct ui *ui)
 	}
 }
 
+/* Who looks at the machine may have to wait for it, as all do then: that no interval comes is told,
+ * or the last one would pass for what is now. */
+static u64 late_tick(struct ui *ui, u64 now_ns)
+{
+	const struct scene *s = &ui->scene;
+	u64 took_ns = s->end_ns - MIN(s->begin_ns, s->end_ns);
+	u64 due = s->end_ns + MAX(LATE_NS, LATE * took_ns);
+
+	ui->late_ns = 0;
+	if (ui->replay || !ui->follows || !ui->has_scene)
+		return UINT64_MAX;
+	if (now_ns <= due)
+		return due + 1;
+	ui->late_ns = now_ns - s->end_ns;
+	return now_ns + NSEC_PER_SEC;
+}
+
 u64 ui_tick(struct ui *ui, u64 now_ns)
 {
 	const struct history *h = &ui->history;
 
 	if (!ui->play_ns)
-		return UINT64_MAX;
+		return late_tick(ui, now_ns);
 	while (ui->play_ns && now_ns >= ui->play_ns) {
 		if (ui->at + 1 >= h->list.n) {
 			ui->play_ns = 0;

@@ -86,6 +86,7 @@ struct ui {
 	bool follows;            /* the latest is shown as it comes */
 	bool replay, over;       /* of a recording; all of it was read */
 	u64 play_ns;             /* of a replay: when the next frame is due; 0: it is paused */
+	u64 late_ns;             /* so old is what is shown as live; 0: it is not */
 	enum ui_mode mode, back; /* back: where Escape leads to from help and sorting */
 	struct ui_table processes, groups, users;
 	struct ui_list findings, pager, columns;
@@ -132,7 +133,7 @@ int ui_frame(struct ui *ui, const void *packed, size_t n);
 void ui_closer_take(struct ui *ui, const char *text, size_t n);
 /* A key, or a character of Unicode. */
 void ui_key(struct ui *ui, u32 key);
-/* Of a replay: time went on. Returns when it wants to be asked again; UINT64_MAX: never. */
+/* Time went on. Returns when it wants to be asked again; UINT64_MAX: never. */
 u64 ui_tick(struct ui *ui, u64 now_ns);
 void ui_draw(struct ui *ui, struct canvas *c);
 

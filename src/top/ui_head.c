@@ -48,6 +48,8 @@ static void ago_text(const struct ui *ui, char *ret, size_t size)
 		snprintf(ret, size, "%s +%.1f s, %zu of %zu%s",
 			ui->play_ns ? "PLAYING" : "RECORDING", (double)since / 1e9, ui->at + 1,
 			h->list.n, ui->over ? "" : "+");
+	else if (ui->follows && ui->late_ns)
+		snprintf(ret, size, "%.0f s LATE", (double)ui->late_ns / 1e9);
 	else if (ui->follows)
 		snprintf(ret, size, "live");
 	else
@@ -91,7 +93,7 @@ static void title_draw(const struct ui *ui, struct canvas *c)
 	ago_text(ui, words, sizeof(words));
 	x = canvas_put(c, 0, 0, c->cols, STYLE_BOLD, "memwhy top");
 	x = word_draw(c, x, c->cols, STYLE_BOLD, clock);
-	x = word_draw(c, x, c->cols, ui->follows ? STYLE_GOOD : STYLE_WARN, words);
+	x = word_draw(c, x, c->cols, ui->follows && !ui->late_ns ? STYLE_GOOD : STYLE_WARN, words);
 	if (ui->recording[0])
 		x = word_draw(c, x, c->cols, STYLE_BAD, "REC");
 	end = cost_draw(ui, c, x) - 2;

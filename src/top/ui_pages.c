@@ -333,6 +333,7 @@ static void help_fill(struct ui *ui, int width)
 {
 	static const char *const texts[] = {
 		"Up, Down, PgUp, PgDn, Home, End, wheel   move",
+		"Click   on a title: sort by it, turn the order round;  on a line: choose it",
 		"Enter, second click   what this line is made of: faults by code path, groups, "
 		"findings",
 		"Esc   back; takes a filter away",
@@ -349,7 +350,7 @@ static void help_fill(struct ui *ui, int width)
 		"[ ], Left, Right   one interval back, one forward;  { }  ten",
 		"j   jump to a time;  J  to the latest, live",
 		"n, N   the next interval in which a finding begins, the one before",
-		"F1, ?, h   this text",
+		"F1, ?, h   this text;  Ctrl-L   draw all of the screen anew",
 		"F10, q   end",
 		"",
 		"RSS, ANON, FILE, SHMEM   resident memory by its kind: /proc/PID/status",

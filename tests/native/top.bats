@@ -346,6 +346,7 @@ line_of() { # PATTERN
 	wait_for "shows '  live '"
 	top=$(pgrep -P "$("${T[@]}" display-message -p '#{pane_pid}')" memwhy)
 	kill -STOP "$top"
+	wait_for "shows '  [0-9]+ s LATE'"
 	press f
 	wait_for "shows '^LEVEL +COST +FINDING'"
 	press Escape
@@ -353,6 +354,7 @@ line_of() { # PATTERN
 	"${T[@]}" resize-window -x 90 -y 20
 	wait_for '[ "$(screen | wc -l)" -eq 20 ] && screen | tail -n 1 | grep -q F1Help'
 	kill -CONT "$top"
+	wait_for "shows '  live '"
 	press q
 	ends_with 0
 }

@@ -576,6 +576,29 @@ static void test_users(void **state)
 	watch_end(&w);
 }
 
+/* Where intervals do not come, that is told, and no more once one has come. */
+static void test_late(void **state)
+{
+	struct watched w;
+	u64 end;
+
+	(void)state;
+	watch_begin(&w, false, 2, 24, 80);
+	end = w.ui.scene.end_ns;
+	assert_int_equal(ui_tick(&w.ui, end + SEC), end + 3 * SEC + 1);
+	assert_true(shows(&w, "  live  "));
+	assert_int_equal(ui_tick(&w.ui, end + 17 * SEC), end + 18 * SEC);
+	assert_true(shows(&w, "  17 s LATE  "));
+	ui_key(&w.ui, ' '); /* who stopped it is not told */
+	assert_true(ui_tick(&w.ui, end + 18 * SEC) == UINT64_MAX);
+	assert_true(shows(&w, "  PAUSED"));
+	ui_key(&w.ui, ' ');
+	frame_put(&w, 2);
+	ui_tick(&w.ui, w.ui.scene.end_ns + SEC);
+	assert_true(shows(&w, "  live  "));
+	watch_end(&w);
+}
+
 static void title_click(struct watched *w, const char *title)
 {
 	const char *head = line(w, 6);
@@ -1025,6 +1048,7 @@ int main(void)
 		cmocka_unit_test(test_containers_in_the_tree),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_click_on_a_title),
 		cmocka_unit_test(test_what_has_no_room),
 		cmocka_unit_test(test_closer_looks),
