@@ -264,8 +264,9 @@ static int sample_take(void *arg, const struct perf_event_header *head)
 	struct stack_sample sample;
 	u64 sound;
 
-	if (head->type != PERF_RECORD_SAMPLE || head->size < sizeof(*e) || s->list.n >= s->most ||
-		e->abi != PERF_SAMPLE_REGS_ABI_64 ||
+	/* The thread may have ended before it was opened, and its id be another process's. */
+	if (head->type != PERF_RECORD_SAMPLE || head->size < sizeof(*e) || e->pid != s->tgid ||
+		s->list.n >= s->most || e->abi != PERF_SAMPLE_REGS_ABI_64 ||
 		head->size < sizeof(*e) + e->size + sizeof(sound) || e->size > SAMPLE_STACK_BYTES)
 		return 0;
 	memcpy(&sound, e->stack + e->size, sizeof(sound));
