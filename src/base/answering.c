@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -23,6 +24,8 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/fd_pass.h"
+#include "base/str.h"
+#include "base/util.h"
 
 #define NAME "memwhy-asker"
 #define WAIT_MS 2000      /* a busy host and a slow disk are no reason to go without */
@@ -33,6 +36,7 @@
 struct ask {
 	struct open_how how;
 	bool has_dir; /* a descriptor comes with it */
+	bool reads;   /* a descriptor to read from is wanted */
 	size_t n_awaited;
 	u64 awaited[LATE_MOST]; /* file systems that others wait for */
 	char path[PATH_MAX];
@@ -60,6 +64,8 @@ static struct {
 	pid_t worker_pid;
 	struct late late[LATE_MOST];
 	size_t n_late;
+	u64 missed;
+	char first_missed[PATH_MAX];
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 int stat_known(int dirfd, const char *path, int flags, struct stat *ret)
@@ -87,12 +93,28 @@ static int path_open(int dirfd, const char *path, const struct open_how *how)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Turns an O_PATH descriptor, which touches nothing, into one to read from, if it is a regular
+ * file. Looking first and opening by name second would leave a gap to swap the file in. */
+static int path_reopen(int path_fd)
+{
+	char path[64];
+	struct stat st;
+	int rc = stat_known(path_fd, "", AT_EMPTY_PATH, &st), fd;
+
+	if (rc || !S_ISREG(st.st_mode))
+		return rc ? rc : -ENOTSUP;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
 static int file_system_ask(int socket, const struct ask *ask, int fd)
 {
 	struct answer answer = {.opened = 1};
 	struct statfs fs;
 	struct stat st;
-	int rc;
+	int rc, to_read = -1;
+	char byte;
 
 	if (!stat_known(fd, "", AT_EMPTY_PATH, &st))
 		answer.device = st.st_dev;
@@ -102,7 +124,15 @@ static int file_system_ask(int socket, const struct ask *ask, int fd)
 			answer.rc = -ETIMEDOUT;
 	if (!answer.rc) /* whatever it says: it says something */
 		(void)fstatfs(fd, &fs);
-	return rc ? rc : fd_send(socket, &answer, sizeof(answer), answer.rc ? -1 : fd);
+	if (!answer.rc && ask->reads) {
+		fd = to_read = path_reopen(fd);
+		answer.rc = MIN(fd, 0);
+		(void)!pread(fd, &byte, 1, 0);
+	}
+	rc = rc ? rc : fd_send(socket, &answer, sizeof(answer), answer.rc ? -1 : fd);
+	if (to_read >= 0)
+		close(to_read);
+	return rc;
 }
 
 _Noreturn static void worker_work(int socket)
@@ -156,6 +186,7 @@ static void keeper_work(int socket)
 int answering_begin(const struct answering_how *how)
 {
 	all.how = *how;
+	all.missed = 0;
 	return child_begin(SOCK_SEQPACKET, SIGKILL, keeper_work, &all.keeper, &all.socket);
 }
 
@@ -276,20 +307,70 @@ static int worker_ask(int dirfd, struct ask *ask)
 	return rc;
 }
 
+/* By its name, where the path is the kernel's link to a mapped file: reading that asks no server.
+ */
+static void missed_note(const char *path)
+{
+	ssize_t n = -1;
+
+	if (all.missed++)
+		return;
+	if (begins_with(path, "/proc/") && strstr(path, "/map_files/"))
+		n = readlink(path, all.first_missed, sizeof(all.first_missed) - 1);
+	if (n > 0)
+		all.first_missed[n] = '\0';
+	else
+		snprintf(all.first_missed, sizeof(all.first_missed), "%s", path);
+}
+
+static int open_alone(int dirfd, const struct ask *ask)
+{
+	int fd = path_open(dirfd, ask->path, &ask->how), to_read;
+
+	if (fd < 0 || !ask->reads)
+		return fd;
+	to_read = path_reopen(fd);
+	close(fd);
+	return to_read;
+}
+
+static int ask_open(int dirfd, const char *path, struct ask *ask)
+{
+	size_t n = strlen(path);
+	int rc;
+
+	if (n >= sizeof(ask->path))
+		return -ENAMETOOLONG;
+	memcpy(ask->path, path, n + 1);
+	if (!all.socket)
+		return open_alone(dirfd, ask);
+	pthread_mutex_lock(&all.lock);
+	rc = worker_ask(dirfd, ask);
+	if (rc == -ETIMEDOUT)
+		missed_note(path);
+	pthread_mutex_unlock(&all.lock);
+	return rc;
+}
+
 int answering_open(int dirfd, const char *path, unsigned flags, unsigned resolve)
 {
 	struct ask ask = {.how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve},
 		.has_dir = dirfd >= 0};
-	size_t n = strlen(path);
-	int rc;
 
-	if (n >= sizeof(ask.path))
-		return -ENAMETOOLONG;
-	if (!all.socket)
-		return path_open(dirfd, path, &ask.how);
-	memcpy(ask.path, path, n + 1);
-	pthread_mutex_lock(&all.lock);
-	rc = worker_ask(dirfd, &ask);
-	pthread_mutex_unlock(&all.lock);
-	return rc;
+	return ask_open(dirfd, path, &ask);
+}
+
+int answering_open_to_read(int dirfd, const char *path, unsigned resolve)
+{
+	struct ask ask = {.how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve},
+		.has_dir = dirfd >= 0,
+		.reads = true};
+
+	return ask_open(dirfd, path, &ask);
+}
+
+u64 answering_missed(const char **ret_first)
+{
+	*ret_first = all.first_missed;
+	return all.missed;
 }

@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "base/types.h"
+
 struct answering_how {
-	void (*shut_in)(void);             /* gives up rights: it keeps those it was begun with */
+	void (*shut_in)(void); /* gives up rights: it keeps those it was begun with */
 	/* Tells of a process that asks, and, where it is late, that it no longer matters. */
 	void (*ran)(void *arg, pid_t pid, bool begins);
 	void *arg;
@@ -24,6 +26,11 @@ void answering_end(void);
 /* As openat2(2) with O_PATH, of a file whose file system answers now. Returns the descriptor or
  * -errno; -ETIMEDOUT: it has not answered. What is asked while others wait is given less time. */
 int answering_open(int dirfd, const char *path, unsigned flags, unsigned resolve);
+/* The same of a regular file, to read from: its server lets its first page be read now. -ENOTSUP:
+ * it is none. */
+int answering_open_to_read(int dirfd, const char *path, unsigned resolve);
+/* How often there was no answer; *ret_first: of which path at first. */
+u64 answering_missed(const char **ret_first);
 
 /* As fstatat(2), but with what the kernel knows, without a word to a server, and without mounting
  * anything. Only what is set here: st_dev, st_ino, st_mode, st_uid, st_blocks, st_mtim. */

@@ -10,44 +10,30 @@
 
 #define PROC_PATH_MAX 64
 
-/* Turns an O_PATH descriptor, which touches nothing, into one to read from, if it is a regular
- * file. Looking first and opening by name second would leave a gap to swap the file in. */
-static int path_fd_reopen(int path_fd, int *ret_fd)
+int regular_open(const char *path, int *ret_fd)
 {
-	char path[PROC_PATH_MAX];
-	struct stat st;
-	int fd;
+	int fd = answering_open_to_read(AT_FDCWD, path, 0);
 
-	if (fstat(path_fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -ENOTSUP;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	*ret_fd = fd;
 	return 0;
 }
 
-int regular_open(const char *path, int *ret_fd)
-{
-	_cleanup_close_ int path_fd = answering_open(AT_FDCWD, path, 0, 0);
-
-	return path_fd < 0 ? path_fd : path_fd_reopen(path_fd, ret_fd);
-}
-
 int root_open_file(int root_fd, const char *path, int *ret_fd)
 {
-	_cleanup_close_ int path_fd = -1;
+	int fd;
 
 	if (path[0] != '/')
 		return -EINVAL;
 	if (root_fd == ROOT_OURS)
 		return regular_open(path, ret_fd);
 	/* RESOLVE_IN_ROOT: absolute links and ".." inside the root stay inside it. */
-	path_fd = answering_open(root_fd, path, 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-	return path_fd < 0 ? path_fd : path_fd_reopen(path_fd, ret_fd);
+	fd = answering_open_to_read(root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	if (fd < 0)
+		return fd;
+	*ret_fd = fd;
+	return 0;
 }
 
 int fd_path(int fd, char ret[PATH_MAX])

@@ -18,9 +18,9 @@ teardown() {
 	umount -l dir 2>/dev/null || true
 }
 
-# hang WHAT: of tests/workloads/hung_files.c
+# hang WHAT [REQUEST]: of tests/workloads/hung_files.c
 hang() {
-	"$WORKLOADS/hung_files" dir "$1" <in >ready 2>err 3>&- &
+	"$WORKLOADS/hung_files" dir "$@" <in >ready 2>err 3>&- &
 	server=$!
 	exec 7>in
 	wait_for 'grep -q ready ready || ! kill -0 $server 2>/dev/null'
@@ -56,4 +56,25 @@ in_time() {
 @test "faults ends, and leaves no pipe open, where a program lies on a file server that hangs" {
 	hang exec
 	timeout -k 1 "${MEMWHY_VM:+2}40" sh -c '"$MEMWHY" faults --stacks --for 3s | cat' >report 7>&-
+}
+
+# It answers whoever looks, and not who opens or reads: its program is read by processes of their own.
+@test "check and faults end where a file server answers all but who opens a file, and say so" {
+	hang exec open
+	in_time check --for 4s
+	in_time faults --stacks --for 2s -o json
+	jq -e '[.not_checked[] | select(startswith("files: ") and contains("did not answer in time"))] |
+		length == 1 and (.[0] | contains("/dir/file"))' report
+}
+
+@test "check and faults end where a file server answers all but who reads a file" {
+	hang exec read
+	in_time check --for 4s
+	in_time faults --stacks --for 2s
+}
+
+@test "where and check end where a file server answers all but who lists a directory" {
+	hang open readdir
+	in_time check --for 3s
+	in_time where --files
 }

@@ -6,6 +6,8 @@
  *   hung_files DIR mount  a tmpfs is mounted below it
  *   hung_files DIR open   a process has a file of it open that is named as if it were deleted
  *
+ * With one more word it goes on answering all but that: "open", "read", "readdir".
+ *
  * It mounts itself on DIR (FUSE), prints "ready" once it answers no more, and ends with its input.
  */
 #include <errno.h>
@@ -13,6 +15,7 @@
 #include <linux/fuse.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +34,7 @@
 #define BUF (1 << 17)
 
 static int device, program = -1;
-static const char *what;
+static const char *what, *deaf; /* to which requests, in the end; NULL: all */
 static char buf[BUF], content[BUF];
 
 static void answer(unsigned long long unique, int error, const void *data, size_t n)
@@ -77,6 +80,7 @@ static void serve_one(const struct fuse_in_header *in)
 	struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096};
 	struct fuse_attr_out attr = {.attr = attributes(in->nodeid)};
 	struct fuse_open_out opened = {};
+	struct fuse_statfs_out all = {.st = {.blocks = 1, .bsize = 4096}};
 
 	if (in->opcode == FUSE_INIT)
 		answer(in->unique, 0, &init, sizeof(init));
@@ -88,6 +92,8 @@ static void serve_one(const struct fuse_in_header *in)
 		answer(in->unique, 0, &opened, sizeof(opened));
 	else if (in->opcode == FUSE_READ && strcmp(what, "low") != 0)
 		file_read(in);
+	else if (in->opcode == FUSE_STATFS)
+		answer(in->unique, 0, &all, sizeof(all));
 	else if (in->opcode != FUSE_READ && in->opcode != FUSE_FORGET)
 		answer(in->unique, -ENOSYS, NULL, 0);
 }
@@ -137,6 +143,31 @@ static int serve(pid_t child)
 	return waitpid(child, &status, WNOHANG) != child || !status;
 }
 
+static bool is_deaf_to(unsigned opcode)
+{
+	switch (opcode) {
+	case FUSE_OPEN:
+	case FUSE_OPENDIR:
+		return !deaf || !strcmp(deaf, "open");
+	case FUSE_READ:
+		return !deaf || !strcmp(deaf, "read");
+	case FUSE_READDIR:
+		return !deaf || !strcmp(deaf, "readdir");
+	default:
+		return !deaf;
+	}
+}
+
+/* false: it was unmounted. */
+static bool hang_one(void)
+{
+	if (read(device, buf, sizeof(buf)) < 0)
+		return errno != ENODEV;
+	if (!is_deaf_to(((const struct fuse_in_header *)buf)->opcode))
+		serve_one((const void *)buf);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	char options[128], byte;
@@ -147,6 +178,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[2], "grow"))
 		grow();
 	what = argv[2];
+	deaf = argv[3];
 	program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40755,user_id=0,group_id=0,allow_other",
@@ -166,14 +198,13 @@ int main(int argc, char **argv)
 	}
 	puts("ready");
 	fflush(stdout);
-	/* requests are taken, and never answered */
+	/* requests are taken, and not answered */
 	while (poll((struct pollfd[]){{0, POLLIN, 0}, {device, POLLIN, 0}}, 2, -1) >= 0) {
 		struct pollfd input = {.fd = 0, .events = POLLIN};
 
 		if (poll(&input, 1, 0) > 0 && read(0, &byte, 1) <= 0)
 			break;
-		if (poll(&(struct pollfd){.fd = device, .events = POLLIN}, 1, 0) > 0 &&
-			read(device, buf, sizeof(buf)) < 0 && errno == ENODEV)
+		if (poll(&(struct pollfd){.fd = device, .events = POLLIN}, 1, 0) > 0 && !hang_one())
 			break;
 	}
 	kill(child, SIGKILL);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/answering.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "capture/names/follow.h"
@@ -264,6 +265,20 @@ static void left_out_tell(const struct names *n, struct capture *c)
 			b->words_out, all);
 }
 
+/* Whose names, files and sizes are missing is not known: nobody could look. */
+static void unanswered_tell(struct capture *c)
+{
+	const char *first;
+	u64 n = answering_missed(&first);
+
+	c->probe = "files";
+	if (n)
+		capture_note(c, NOTE_NOT_CHECKED,
+			"their server (NFS, FUSE) did not answer in time (%llu requests, the "
+			"first for '%.200s'): what was to be read there is not known",
+			n, first);
+}
+
 static void servers_tell(const struct debuginfod *d, struct capture *c)
 {
 	if (d->broken_off)
@@ -309,6 +324,7 @@ void names_tell(struct names *n, struct capture *c)
 			n->unread);
 	if (n->opt.servers)
 		servers_tell(n->opt.servers, c);
+	unanswered_tell(c);
 }
 
 void names_close(struct names *n)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -54,6 +55,26 @@ static void path_is(int fd, const char *name)
 	close(fd);
 }
 
+static void reads(int fd)
+{
+	char text[8];
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, text, sizeof(text)), 4);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	close(fd);
+}
+
+static u64 missed(const char *first)
+{
+	const char *path;
+	u64 n = answering_missed(&path);
+
+	if (n)
+		assert_string_equal(path, first);
+	return n;
+}
+
 static void opens(void)
 {
 	char path[256];
@@ -67,6 +88,11 @@ static void opens(void)
 	assert_int_equal(answering_open(AT_FDCWD, "/nowhere/at/all", 0, 0), -ENOENT);
 	assert_int_equal(answering_open(AT_FDCWD, path, O_DIRECTORY, 0), -ENOTDIR);
 	path_is(answering_open(at, "fifo", 0, 0), "/fifo"); /* and no writer is waited for */
+	reads(answering_open_to_read(at, "file", 0));
+	reads(answering_open_to_read(at, "/link", RESOLVE_IN_ROOT));
+	assert_int_equal(answering_open_to_read(at, "fifo", 0), -ENOTSUP);
+	assert_int_equal(answering_open_to_read(AT_FDCWD, dir, 0), -ENOTSUP);
+	assert_int_equal(answering_open_to_read(at, "none", 0), -ENOENT);
 	close(at);
 }
 
@@ -82,6 +108,7 @@ static void test_asked(void **state)
 	begin();
 	opens();
 	assert_int_equal(n_workers, 1);
+	assert_int_equal(missed(""), 0); /* what is not there was answered */
 	answering_end();
 	opens();
 }
@@ -109,6 +136,7 @@ static void test_late(void **state)
 	path_is(answering_open(AT_FDCWD, dir, 0, 0), "");
 	kill(workers[0], SIGSTOP);
 	assert_int_equal(answering_open(AT_FDCWD, dir, 0, 0), -ETIMEDOUT);
+	assert_int_equal(missed(dir), 1);
 	path_is(answering_open(AT_FDCWD, dir, 0, 0), "");
 	assert_int_equal(n_workers, 2);
 	assert_int_equal(n_left, 1);
@@ -119,12 +147,35 @@ static void test_late(void **state)
 	answering_end();
 }
 
+/* Slow, as a busy host is, but there. */
+static void test_slow(void **state)
+{
+	pid_t child;
+
+	(void)state;
+	begin();
+	path_is(answering_open(AT_FDCWD, dir, 0, 0), "");
+	kill(workers[0], SIGSTOP);
+	child = fork();
+	if (!child) {
+		usleep(500000);
+		_exit(kill(workers[0], SIGCONT));
+	}
+	path_is(answering_open(AT_FDCWD, dir, 0, 0), "");
+	waitpid(child, NULL, 0);
+	assert_int_equal(n_workers, 1);
+	assert_int_equal(missed(""), 0);
+	answering_end();
+}
+
 static void test_known(void **state)
 {
 	int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat known, st;
 
 	(void)state;
+	if (!geteuid()) /* so that user and group differ */
+		assert_int_equal(fchownat(at, "file", 12, 34, 0), 0);
 	assert_int_equal(fstatat(at, "file", &st, 0), 0);
 	assert_int_equal(stat_known(at, "file", 0, &known), 0);
 	assert_true(known.st_dev == st.st_dev && known.st_ino == st.st_ino);
@@ -174,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_slow),
 		cmocka_unit_test(test_known),
 	};
 
