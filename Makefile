@@ -103,8 +103,10 @@ $(B)/gen/%.linked.o: $(B)/gen/%.bpf.o
 	$(Q)$(BPFTOOL) gen object $@ $<
 
 # Objects have most of their bytes in common: each is packed as what differs from those before it.
-BPF_FIRST := frag_walk
-bpf_before = $(if $(filter $(BPF_FIRST),$(1)),,$(BPF_FIRST) $(if $(filter %_walk,$(1)),$(1:%_walk=%)))
+# The first two have what all others with the walk have, and what those without.
+BPF_FIRST := frag_walk frag
+bpf_before = $(if $(filter frag_walk,$(1)),,$(if $(filter frag,$(1)),frag_walk,$(BPF_FIRST) \
+             $(if $(filter %_walk,$(1)),$(1:%_walk=%))))
 
 define pack_rule
 $(B)/gen/$(1).packed: $(patsubst %,$(B)/gen/%.linked.o,$(1) $(bpf_before)) $(B)/pack-object

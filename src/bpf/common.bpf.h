@@ -310,9 +310,8 @@ static __always_inline u32 stack_keep(void *map, const void *stack)
 #include "bpf/recent.bpf.h"
 #endif
 
-/* Id of the current stack, see STACK_WALKED; 0: none. flags: 0 or BPF_F_USER_STACK. stack_pointer:
- * with which a system call was made, by which its caller may be found; 0: not known. */
-static __always_inline u32 stack_take_from(void *ctx, u64 flags, u64 stack_pointer)
+/* Id of the current stack, see STACK_WALKED; 0: none. flags: 0 or BPF_F_USER_STACK. */
+static __always_inline u32 stack_take(void *ctx, u64 flags)
 {
 	long id;
 
@@ -323,7 +322,7 @@ static __always_inline u32 stack_take_from(void *ctx, u64 flags, u64 stack_point
 		return (u32)id;
 #else
 	if (flags && scope.recent) {
-		id = recent_take(ctx, stack_pointer ? recent_caller(stack_pointer) : 0);
+		id = recent_take(ctx);
 		if (id < 0)
 			count_add(lost_stack);
 		return id < 0 ? 0 : (u32)id;
@@ -336,11 +335,6 @@ static __always_inline u32 stack_take_from(void *ctx, u64 flags, u64 stack_point
 	if (id != -EFAULT)
 		count_add(lost_stack);
 	return 0;
-}
-
-static __always_inline u32 stack_take(void *ctx, u64 flags)
-{
-	return stack_take_from(ctx, flags, 0);
 }
 
 #define RAW_FRAMES 2 /* see stack_kernel */

@@ -17,6 +17,7 @@
 
 #include "bpf/unwind_find.bpf.h"
 #include "bpf/unwind_vma.bpf.h"
+#include "bpf/user_regs.bpf.h"
 
 /* Words from the start of struct pt_regs to a register, by its number in DWARF. */
 static __always_inline u32 unwind_regs_word(u32 reg)
@@ -131,32 +132,9 @@ __noinline int unwind_step(u32 i)
 	return cfi_step(rule, &w->regs, unwind_read, w);
 }
 
-struct task_struct___stack {
-	void *stack;
-} __attribute__((preserve_access_index));
-
 struct mm_struct___code {
 	unsigned long end_code;
 } __attribute__((preserve_access_index));
-
-/* The layout of struct pt_regs is ABI (ptrace). Size of a kernel stack: THREAD_SIZE, x86-64 without
- * KASAN. */
-#define UNWIND_KERNEL_STACK 16384
-#define UNWIND_USER_CS 0x33
-
-/* The registers with which this task came from user space, whether by a call, a fault, an interrupt
- * or a breakpoint. bpf_task_pt_regs came with 5.15; until then they are at the very end of its
- * stack. */
-static __always_inline const struct pt_regs *unwind_user_regs(void)
-{
-	struct task_struct___stack *task;
-
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return (const struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	task = (void *)bpf_get_current_task();
-	return (const struct pt_regs *)((char *)BPF_CORE_READ(task, stack) + UNWIND_KERNEL_STACK) -
-	       1;
-}
 
 /* 0: a kernel thread; or an exec, whose address space is the new one already (fs/binfmt_elf.c sets
  * end_code last), and whose registers are still those of the old one. */
@@ -251,7 +229,7 @@ static __noinline bool unwind_begin(struct unwind_walk *w, const struct pt_regs 
 	w->by_file = w->unknown = w->later = 0;
 	w->stack.n = 0;
 	w->stack.hash = 0;
-	return (u16)ip_cs[1] == UNWIND_USER_CS;
+	return (u16)ip_cs[1] == USER_CS;
 }
 
 /* Walks on from frame i; what stopped it. Two functions a frame, one after the other, need less of
@@ -373,7 +351,7 @@ static __noinline bool user_stack_take(long *ret_id)
 		return false;
 	}
 	w->busy = 1;
-	if (!unwind_begin(w, unwind_user_regs())) {
+	if (!unwind_begin(w, task_user_regs())) {
 		w->busy = 0;
 		unwind_count(STACK_BY_FRAME_POINTERS, STACK_OTHER_CODE);
 		return false;

@@ -94,6 +94,13 @@ no_frames_named() { # HOW RULE CALLER
 	[ -n "${MEMWHY_VM:-}" ] || no_frames_named grow growth request_answer
 }
 
+# Functions of libc that make a system call: most have no frame, and their caller is on top of the
+# stack; open() has one.
+@test "check: … and where it calls libc to map and to open what it may not" {
+	no_frames_named map limit-met request_map
+	no_frames_named open limit-met request_open
+}
+
 @test "check: … also where only root may open perf events" {
 	setting_set kernel.perf_event_paranoid 3
 	no_frames_named again touch-again request_compute

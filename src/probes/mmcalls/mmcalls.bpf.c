@@ -53,9 +53,8 @@ static __always_inline bool is_wanted(u64 nr)
 		       1;
 }
 
-/* Counts one: key.call. stack_pointer: see stack_take_from(). NULL: it does not count. */
-static __always_inline struct agg_value *call_count(
-	void *ctx, struct mmcalls_key *key, u64 stack_pointer)
+/* Counts one: key.call. NULL: it does not count. */
+static __always_inline struct agg_value *call_count(void *ctx, struct mmcalls_key *key)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct probe_counts *c;
@@ -69,7 +68,7 @@ static __always_inline struct agg_value *call_count(
 	c->seen++;
 	key->tgid = pid_tgid >> 32;
 	if (stack_due(c))
-		key->ustack = stack_take_from(ctx, BPF_F_USER_STACK, stack_pointer);
+		key->ustack = stack_take(ctx, BPF_F_USER_STACK);
 	v = agg_get(&table, key, 1);
 	if (v)
 		v->count++;
@@ -96,7 +95,7 @@ int call_begins(struct bpf_raw_tracepoint_args *ctx)
 	call.key.call = nr == MMCALLS_PKEY_MPROTECT ? MMCALLS_MPROTECT : (u16)nr;
 	if (nr == MMCALLS_MADVISE)
 		call.key.advice = (u16)regs.rdx;
-	v = call_count(ctx, &call.key, regs.rsp);
+	v = call_count(ctx, &call.key);
 	if (!v)
 		return 0;
 	if (nr != MMCALLS_BRK)
@@ -140,6 +139,6 @@ int signal_comes(struct bpf_raw_tracepoint_args *ctx)
 	u32 signal = (u32)ctx->args[0];
 
 	if ((signal == SIGNAL_SEGV || signal == SIGNAL_BUS) && burst_find())
-		call_count(ctx, &key, 0);
+		call_count(ctx, &key);
 	return 0;
 }
