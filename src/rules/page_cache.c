@@ -170,6 +170,7 @@ static int reader_merge(struct sides *d, u32 tgid, const struct reader *p)
 	m->refaults += p->refaults;
 	m->refault_ns += p->refault_ns;
 	m->cgroup = p->cgroup;
+	m->processes++;
 	return 0;
 }
 
@@ -236,6 +237,15 @@ static const struct reader *evictor_of(
 	return e && (double)e->read >= EVICTOR_PART * (double)s->read ? e : NULL;
 }
 
+/* Processes of one program that all read over again share what they read: none of them is the
+ * evictor of another one. */
+static bool are_one_set(const struct page_cache *s, struct report *r, u32 victim, u32 evictor,
+	const struct reader *e)
+{
+	return (double)e->refaults > ONCE_PART * (double)e->read &&
+	       program_of(s, r, victim) == program_of(s, r, evictor);
+}
+
 static bool couple_told(const struct couple *told, u32 n, const struct cgroup_usage *group)
 {
 	for (u32 i = 0; i < n; i++)
@@ -245,7 +255,7 @@ static bool couple_told(const struct couple *told, u32 n, const struct cgroup_us
 }
 
 /* The worst couple that shares a limit which none of those told before shares. */
-static bool couple_find(const struct page_cache *s, const struct report *r, const struct sides *d,
+static bool couple_find(const struct page_cache *s, struct report *r, const struct sides *d,
 	const struct couple *told, u32 n_told, struct couple *ret)
 {
 	u64 best = 0;
@@ -263,7 +273,8 @@ static bool couple_find(const struct page_cache *s, const struct report *r, cons
 			continue;
 		e = evictor_of(s, d, p, &tgid);
 		group = group_of(s, r, victim);
-		if (!e || !streams_past(s, r, e, victim) || couple_told(told, n_told, group))
+		if (!e || !streams_past(s, r, e, victim) || couple_told(told, n_told, group) ||
+			are_one_set(s, r, p->victim, tgid, e))
 			continue;
 		best = n;
 		*ret = (struct couple){p->victim, tgid, *victim, *e, group, d->programs};
@@ -390,13 +401,21 @@ static void tell_evictor(
 	finding_line(r, f->verify, "`memwhy check --for 30s`");
 }
 
+static const char *who_reads(struct report *r, const struct reader *p, u32 tgid)
+{
+	return p->processes > 1 ? report_text(r, "%u processes of %s (pid %u is one)", p->processes,
+					  report_program(r, tgid), tgid)
+				: report_process(r, tgid);
+}
+
 static void tell_too_small(struct report *r, const struct page_cache *s,
 	const struct reader *victim, u32 tgid, int level)
 {
-	const struct cgroup_usage *cg = group_of(s, r, victim);
+	const char *who = who_reads(r, victim, tgid);
+	bool several = victim->processes > 1;
 	struct finding *f;
 
-	if (cg) /* the rule on limits tells it, with how much more is needed */
+	if (group_of(s, r, victim)) /* the rule on limits tells it, with how much more is needed */
 		return;
 	f = report_finding(r, level, "page-cache");
 	if (!f)
@@ -404,24 +423,55 @@ static void tell_too_small(struct report *r, const struct page_cache *s,
 	f->tgid = tgid;
 	f->losses = LOSS_REFAULT | LOSS_RECLAIM;
 	f->title = report_text(r,
-		"The page cache is too small for what %s reads: %.0f pages a second are read back "
+		"The page cache is too small for what %s read%s: %.0f pages a second are read back "
 		"after they were pushed out (refaults)",
-		report_process(r, tgid), page_cache_second(s, victim->refaults));
+		who, several ? " together, as one working set" : "s",
+		page_cache_second(s, victim->refaults));
 	f->confidence =
 		"high: the kernel counts the refaults; who reads is sampled, one page in 64";
 	finding_line(r, f->evidence, "the kernel counts %.0f refaults of files a second",
 		kernel_refaults(s, r));
-	page_cache_tell_reads(r, f, s, report_process(r, tgid), victim);
+	page_cache_tell_reads(r, f, s, who, victim);
 	page_cache_tell_cost(r, f, s, victim);
 	tell_place(r, f, s, NULL);
-	f->why = "It reads the same files again and again, and they do not fit beside what else is "
-		 "in memory. A cold start would be read once; this is read again.";
+	f->why = several ? "They read the same files, or the same kind of files, again and again, "
+			   "and push out one another's pages: all that they read does not fit into "
+			   "memory. To slow one of them down only moves the loss to the others."
+			 : "It reads the same files again and again, and they do not fit beside "
+			   "what else is in memory. A cold start would be read once; this is read "
+			   "again.";
 	swappiness_tell(r, f, &s->sums.facts, false);
+	if (several)
+		finding_line(r, f->try_,
+			"Run fewer of them at a time, have each keep to a part of the files, or "
+			"make what they read smaller (an index, compression).");
 	finding_line(r, f->try_,
-		"Give it more memory, or take it from those that do not need it: `ps -eo "
-		"pid,rss,comm --sort -rss | head`");
+		"Give %s more memory, or take it from processes that do not need it: `ps -eo "
+		"pid,rss,comm --sort -rss | head`",
+		several ? "them" : "it");
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`memwhy check --for 30s`");
+}
+
+/* The process for which most is read back, or the program whose processes have more of it together.
+ */
+static int too_small_report(const struct page_cache *s, struct report *r, int level)
+{
+	const struct reader *victim, *program;
+	u32 tgid = 0, first = 0;
+	struct sides d;
+	int rc = sides_make(s, r, true, &d);
+
+	victim = most(&s->sums.by, true, 0, &tgid);
+	program = rc ? NULL : most(&d.readers, true, 0, &first);
+	if (victim && program && program->refaults > victim->refaults / 4 * 5) {
+		victim = program;
+		tgid = first;
+	}
+	if (!rc && victim && (double)victim->refaults >= VICTIM_PART * (double)s->refaults)
+		tell_too_small(r, s, victim, tgid, level);
+	sides_free(&d);
+	return rc;
 }
 
 static void tell_stream(struct report *r, const struct page_cache *s, double stolen)
@@ -497,9 +547,10 @@ static int report(void *v, struct report *r)
 	double refaults = kernel_refaults(s, r);
 	double stolen = (double)facts_delta(&s->sums.facts, "pgsteal_kswapd") / report_seconds(r);
 	u32 tgid = 0;
-	const struct reader *victim = most(&s->sums.by, true, 0, &tgid);
-	int level = level_of(refaults), told, by_hand = page_cache_tell_by_hand(r, s, tgid);
+	int level = level_of(refaults), told, by_hand;
 
+	most(&s->sums.by, true, 0, &tgid);
+	by_hand = page_cache_tell_by_hand(r, s, tgid);
 	if (by_hand < 0)
 		return by_hand;
 	if (level < 0) {
@@ -512,9 +563,7 @@ static int report(void *v, struct report *r)
 	told = tell_couples(s, r);
 	if (told)
 		return MIN(told, 0);
-	if (victim && !by_hand && (double)victim->refaults >= VICTIM_PART * (double)s->refaults)
-		tell_too_small(r, s, victim, tgid, level);
-	return 0;
+	return by_hand ? 0 : too_small_report(s, r, level);
 }
 
 static void reset(void *v)

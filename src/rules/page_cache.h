@@ -18,6 +18,7 @@ struct reader {
 	u64 refaults; /* those of them that were read back */
 	u64 refault_ns;
 	u64 cgroup;
+	u32 processes; /* of a program that are taken together; else 0 */
 };
 
 struct pair {

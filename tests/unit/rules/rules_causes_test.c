@@ -493,19 +493,25 @@ static void test_lock_and_churn(void **unused)
 		lock_wait(&f, 8, 8, 9, cases[i].lock_s * NSEC_PER_SEC);
 		assert_int_equal(conclude(&f), 1);
 		x = report_finding(&f.report, LEVEL_RISK, "touch-again");
-		*x = (struct finding){.rule = "touch-again", .title = "churns", .tgid = 8,
-			.folds = 1, .losses = LOSS_SPACE | LOSS_FLUSH,
+		*x = (struct finding){.rule = "touch-again",
+			.title = "churns",
+			.tgid = 8,
+			.folds = 1,
+			.losses = LOSS_SPACE | LOSS_FLUSH,
 			.cost_ns = cases[i].faults_s * NSEC_PER_SEC};
 		x = report_finding(&f.report, LEVEL_NOTE, "tlb-shootdowns");
-		*x = (struct finding){.rule = "tlb-shootdowns", .title = "interrupts", .tgid = 8,
-			.folds = 2, .losses = LOSS_FLUSH,
+		*x = (struct finding){.rule = "tlb-shootdowns",
+			.title = "interrupts",
+			.tgid = 8,
+			.folds = 2,
+			.losses = LOSS_FLUSH,
 			.cost_ns = cases[i].flush_s * NSEC_PER_SEC};
 		report_explain(&f.report);
 		assert_int_equal(f.report.findings.n, 1);
 		assert_string_equal(f.report.findings.v[0].rule, cases[i].first);
 		assert_int_equal(says(f.report.findings.v[0].evidence, "hence: interrupts"), i < 3);
-		assert_int_equal(says(f.report.findings.v[0].evidence, "hence: Threads of reader"),
-			i >= 2);
+		assert_int_equal(
+			says(f.report.findings.v[0].evidence, "hence: Threads of reader"), i >= 2);
 		view_close(&f);
 	}
 }
@@ -863,6 +869,37 @@ static void test_cache_too_small(void **unused)
 	view_close(&f);
 }
 
+/* Workers of one program that read one set of files over again, one of them much faster: nobody
+ * pushes past the others, all together read more than there is room for. */
+static void test_cache_one_set(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	for (u64 again = 0; again < 2; again++) {
+		begin(&f, &rule_page_cache);
+		refaulted(&f, 640000);
+		for (u32 tgid = 100; tgid < 104; tgid++) {
+			PUT(&f, struct rec_task, REC_TASK, .tgid = tgid, .cgroup = 42,
+				.comm = "search");
+			/* more than the cache has */
+			cached(&f, tgid, 0, 0, tgid == 100 ? 1280000 : 0);
+			cached(&f, tgid, tgid == 100 ? 101 : 100, CACHE_REFAULT,
+				tgid == 100 ? again * 960000 : 160000);
+		}
+		x = only(&f);
+		if (again)
+			assert_non_null(strstr(x->title,
+				"The page cache is too small for what 4 processes of search (pid "
+				"100 is one) read together, as one working set"));
+		else /* it reads once, and the others pay */
+			assert_non_null(strstr(x->title, "search (pid 100) reads 500 MiB a second "
+							 "past the others"));
+		view_close(&f);
+	}
+}
+
 /* Where hardly any page is read back nobody suffers, nor where it is not seen who does. */
 static void test_cache_quiet(void **unused)
 {
@@ -999,6 +1036,25 @@ static int growth_level(const struct growing *g, u64 available)
 	assert_true(n <= 1);
 	view_close(&f);
 	return level;
+}
+
+/* A compiler that had started a moment before the look is none that started within it, and no more
+ * news; what goes on in a straight line is. */
+static void test_growth_started_before(void **unused)
+{
+	(void)unused;
+	for (u64 first = 0; first <= 10; first += 10) {
+		struct fixture f;
+
+		begin(&f, &rule_growth);
+		f.stream.first_ns = 2 * NSEC_PER_SEC;
+		value(&f, "MemAvailable", 100 * 1024 * MIB);
+		grows(&f, 7,
+			&(struct growing){
+				.start_ns = NSEC_PER_SEC, .step = 4 * MIB, .first = first});
+		assert_int_equal(conclude(&f), !first);
+		view_close(&f);
+	}
 }
 
 /* By when it hurts, how large it is against the room there is, and whether it may be a start. */
@@ -1375,12 +1431,14 @@ int main(void)
 		cmocka_unit_test(test_by_hand_and_others),
 		cmocka_unit_test(test_by_hand_programs),
 		cmocka_unit_test(test_cache_too_small),
+		cmocka_unit_test(test_cache_one_set),
 		cmocka_unit_test(test_cache_quiet),
 		cmocka_unit_test(test_kswapd_busy),
 		cmocka_unit_test(test_cold_start),
 		cmocka_unit_test(test_cold_program),
 		cmocka_unit_test(test_growth_levels),
 		cmocka_unit_test(test_growth_in_group),
+		cmocka_unit_test(test_growth_started_before),
 		cmocka_unit_test(test_growth_young_in_group),
 		cmocka_unit_test(test_growth_bounded),
 		cmocka_unit_test(test_growth_mapped_ahead),
