@@ -165,6 +165,16 @@ static int level_in_group(int level, u64 cgroup)
 	return level >= 0 && cgroup ? MAX(level, (int)LEVEL_RISK) : level;
 }
 
+/* Where they are, which is not where a look from outside can find them all. */
+static const char *files_text(struct report *r, const struct held_files *f)
+{
+	if (f->files)
+		return report_text(r, " in %llu file%s", f->files, plural(f->files));
+	return f->partial ? ", and its files were not looked through in the time there was"
+			  : ", and no file was found there: another mount may hide them, or they "
+			    "were removed and are still open or mapped";
+}
+
 static void tell_tmpfs(struct report *r, const struct held *h, const struct held_files *f)
 {
 	bool one = f->directory && f->directory_bytes * 3 >= f->used_bytes;
@@ -189,8 +199,8 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	x->confidence = f->partial ? "high for the size; not all of it was looked through to find "
 				     "the directory"
 				   : "high: the file system's own count";
-	finding_line(r, x->evidence, "%s has %s in %llu files; the file system may take %s",
-		held_text(r, f->mount), fmt_bytes(a, f->used_bytes), f->files,
+	finding_line(r, x->evidence, "%s has %s%s; the file system may take %s",
+		held_text(r, f->mount), fmt_bytes(a, f->used_bytes), files_text(r, f),
 		f->limit_bytes ? fmt_bytes(b, f->limit_bytes) : "any amount");
 	if (f->directory_files)
 		finding_line(r, x->evidence, "%s has %llu of the files, the last written %s", dir,

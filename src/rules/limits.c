@@ -49,7 +49,15 @@ static int failure_feed(struct limits *s, const struct maps_agg *r)
 	f->call = r->call;
 	f->number = r->detail;
 	f->limit = r->object;
-	f->hard = r->hard;
+	f->hard = r->hard ? r->hard : f->hard;
+	f->ended = r->start_ns == UINT64_MAX;
+	f->start_ns = f->ended ? f->start_ns : r->start_ns;
+	if (r->parent_tgid) {
+		f->parent_tgid = r->parent_tgid;
+		f->parent = r->parent;
+		f->parent_soft = r->parent_soft;
+		f->parent_hard = r->parent_hard;
+	}
 	f->cgroup = r->cgroup;
 	f->error = r->error;
 	f->stack = r->stack ? r->stack : f->stack;

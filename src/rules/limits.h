@@ -12,16 +12,19 @@ struct failure_key {
 
 struct failure {
 	u64 count, limit;
-	u64 hard;  /* of a limit of the process; 0: not known */
+	u64 hard; /* of a limit of the process; 0: not known */
+	u64 start_ns, parent_soft, parent_hard;
 	u64 asked; /* bytes by one call, on average */
 	u64 cgroup;
 	u64 last_ns; /* time of the last record of it */
 	u32 times;   /* in how many looks it was seen */
 	u32 tgid;    /* the first that met it */
 	u32 stack, where, error;
-	u32 number; /* of the system call, where `call` is MAPS_OTHER */
+	u32 parent_tgid, parent; /* who started it, and from whom it has the limit; 0: not known */
+	u32 number;              /* of the system call, where `call` is MAPS_OTHER */
 	u8 call;
 	bool others; /* … and other processes did */
+	bool ended;
 };
 
 struct limits {

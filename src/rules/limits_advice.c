@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "probes/maps/maps.h"
 
@@ -48,29 +49,138 @@ static const char *unit_text(struct report *r, const char *option)
 	return report_text(r, "Limit%s=", name);
 }
 
+#define YOUNG_NS (60 * NSEC_PER_SEC)
+
+static bool is_young(const struct failure *f)
+{
+	return f->ended || (f->start_ns && f->start_ns + YOUNG_NS > f->last_ns);
+}
+
+/* Is it gone, most likely, before anybody reads of it? One after the other met the limit. */
+static bool is_short(const struct failure *f)
+{
+	return f->ended || (is_young(f) && f->others);
+}
+
 /* Nothing behind the colon: the hard limit stays. It has to be raised with the other where it is
  * lower, which few may. */
+static void prlimit_command(struct report *r, struct finding *x, u32 tgid, const char *option,
+	u64 next, u64 soft, u64 hard)
+{
+	if (hard && hard < next) {
+		finding_line(r, x->try_,
+			"The hard limit is %llu. To go above it needs CAP_SYS_RESOURCE, which root "
+			"in a container mostly lacks:",
+			hard);
+		finding_line(
+			r, x->try_, "`prlimit --pid %u --%s=%llu:%llu`", tgid, option, next, next);
+		finding_line(
+			r, x->undo, "`prlimit --pid %u --%s=%llu:%llu`", tgid, option, soft, hard);
+	} else {
+		finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:`", tgid, option, next);
+		finding_line(r, x->undo, "`prlimit --pid %u --%s=%llu:`", tgid, option, soft);
+	}
+}
+
+/* The unit of systemd that a group is of: "app.service"; NULL: of none. */
+static const char *unit_of(struct report *r, u64 cgroup)
+{
+	const char *path = stream_cgroup(r->stream, cgroup), *unit = NULL;
+	size_t len = 0;
+
+	for (const char *at = path; at && *at; at = *at ? at + 1 : at) {
+		size_t n = strcspn(at, "/");
+
+		if (n > 8 && !strncmp(at + n - 8, ".service", 8)) {
+			unit = at;
+			len = n;
+		}
+		at += n;
+	}
+	return unit ? report_text(r, "%.*s", (int)len, unit) : NULL;
+}
+
+static void unit_change(
+	struct report *r, struct finding *x, const char *unit, const char *option, u64 next)
+{
+	finding_line(r, x->try_,
+		"For good: put %s%llu into the [Service] section of %s, and restart it: `systemctl "
+		"edit %s`",
+		unit_text(r, option), next, unit, unit);
+}
+
+/* The option of the shell's ulimit. *ret_value: in its unit. */
+static const char *ulimit_option(const char *option, u64 next, u64 *ret_value)
+{
+	static const struct {
+		const char *option, *letter;
+		u64 unit;
+	} letters[] = {{"as", "v", 1024}, {"data", "d", 1024}, {"memlock", "l", 1024},
+		{"nofile", "n", 1}, {"nproc", "u", 1}, {"sigpending", "i", 1}};
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(letters) && strcmp(letters[i].option, option) != 0)
+		i++;
+	*ret_value = next / letters[i].unit;
+	return letters[i].letter;
+}
+
+/* One that is new has its limits from who started it, or sets them itself. */
+static void starter_change(
+	struct report *r, struct finding *x, const struct failure *f, const char *option, u64 next)
+{
+	const char *now =
+		f->parent_soft == UINT64_MAX ? "none" : report_text(r, "%llu", f->parent_soft);
+	const char *parent = held_text(r, f->parent);
+	u64 value;
+	const char *letter = ulimit_option(option, next, &value);
+
+	if (f->parent_tgid <= 1)
+		return;
+	if (f->parent_soft == f->limit) {
+		finding_line(r, x->try_,
+			"The process has its limit from %s (pid %u), which started it. Raise the "
+			"limit there, for all that it starts from then on:",
+			parent, f->parent_tgid);
+		prlimit_command(r, x, f->parent_tgid, option, next, f->parent_soft, f->parent_hard);
+		finding_line(r, x->try_,
+			"If that is a script, put this before the command: `ulimit -%s %llu`",
+			letter, value);
+		return;
+	}
+	finding_line(r, x->try_,
+		"%s (pid %u), which started the process, has another limit (%s). So something "
+		"between them sets it: look for ulimit, prlimit or setrlimit() in what it runs, "
+		"and "
+		"have it set %llu (in a shell: `ulimit -%s %llu`).",
+		parent, f->parent_tgid, now, next, letter, value);
+}
+
 static void prlimit_change(
 	struct report *r, struct finding *x, const struct failure *f, const char *option, u64 next)
 {
-	if (f->hard && f->hard < next) {
+	const char *unit = unit_of(r, f->cgroup);
+
+	if (is_short(f))
 		finding_line(r, x->try_,
-			"For this process, above its hard limit of %llu (needs CAP_SYS_RESOURCE, "
-			"which root in a container mostly lacks):",
-			f->hard);
-		finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:%llu`", f->tgid, option, next,
-			next);
-		finding_line(r, x->undo, "`prlimit --pid %u --%s=%llu:%llu`", f->tgid, option,
-			f->limit, f->hard);
-	} else {
-		finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, next);
-		finding_line(
-			r, x->undo, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, f->limit);
-	}
-	finding_line(r, x->try_,
-		"For good, where it is started: %s of its unit; the item %s in "
-		"/etc/security/limits.conf for who logs in; --ulimit %s= of a container.",
-		unit_text(r, option), option, option);
+			f->ended ? "The process that was seen has ended: change the limit where "
+				   "such a process is started."
+				 : "Such processes come and go: change the limit where they are "
+				   "started.");
+	else
+		finding_line(r, x->try_, "For this process, while it runs:");
+	if (!is_short(f))
+		prlimit_command(r, x, f->tgid, option, next, f->limit, f->hard);
+	if (unit)
+		unit_change(r, x, unit, option, next);
+	if (is_young(f))
+		starter_change(r, x, f, option, next);
+	if (!unit)
+		finding_line(r, x->try_,
+			"For good: set %s in the unit that starts it, the item %s in "
+			"/etc/security/limits.conf for users who log in, or --ulimit %s= for a "
+			"container.",
+			unit_text(r, option), option, option);
 }
 
 static void rlimit_change(

@@ -222,13 +222,31 @@ static const struct probe_bursts bursts = {
 	.done = failures_done,
 };
 
+/* Of a process that may not be there for long: who started it, from whom it has its limits. */
+static void rlimit_take(struct capture *c, struct maps_agg *r)
+{
+	_cleanup_str_ struct str label = {};
+	struct proc_stat stat;
+	u64 soft;
+
+	(void)proc_limit_read((int)r->tgid, rlimits[r->why], &soft, &r->hard);
+	r->start_ns = UINT64_MAX;
+	if (proc_stat_read((int)r->tgid, &stat))
+		return;
+	r->start_ns = proc_start_ns(&stat);
+	if (proc_limit_read(stat.ppid, rlimits[r->why], &r->parent_soft, &r->parent_hard) ||
+		proc_label_read((u32)stat.ppid, &label))
+		return;
+	r->parent_tgid = (u32)stat.ppid;
+	r->parent = names_string(c->names, str_get(&label));
+}
+
 static int call_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct maps_key *k = key;
 	const struct agg_value *v = value;
 	struct maps_agg r = REC_INIT(struct maps_agg, REC_MAPS_AGG, 0);
-	u64 soft;
 
 	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
 	r.h.flags = is_held(c) ? MAPS_HELD_KNOWN : 0;
@@ -259,7 +277,7 @@ static int call_added(
 	if (r.why == MAPS_WHY_FULL)
 		tmpfs_limit_take(c, &r);
 	if (r.why < MAPS_WHY_N && rlimits[r.why])
-		(void)proc_limit_read((int)r.tgid, rlimits[r.why], &soft, &r.hard);
+		rlimit_take(c, &r);
 	return capture_emit(c, &r.h);
 }
 

@@ -226,9 +226,17 @@ RECORD(maps_event, MAPS_EVENT_FIELDS);
 	F(R, char[AGG_NAME_LEN], name, NONE, "name of what is mapped")                             \
 	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)                                           \
 	F(R, u32, where, STRING, "file of the limit on tasks that was met; 0: not known")          \
-	F(R, u32, reserved_end, HIDDEN, "")                                                        \
+	F(R, u32, parent_tgid, ID,                                                                 \
+		"of a limit of the process that was met: the process that started it; 0: not "     \
+		"known")                                                                           \
 	F(R, u64, hard, NONE,                                                                      \
-		"of a limit of the process that was met: its hard limit; 0: not known")
+		"of a limit of the process that was met: its hard limit; 0: not known")            \
+	F(R, u64, start_ns, NS,                                                                    \
+		"of such a process: its start, of CLOCK_MONOTONIC; all ones: it has ended")        \
+	F(R, u64, parent_soft, NONE, "of such a limit: that of the parent")                        \
+	F(R, u64, parent_hard, NONE, "of such a limit: the parent's hard limit")                   \
+	F(R, u32, parent, STRING, "the parent's name")                                             \
+	F(R, u32, reserved_end, HIDDEN, "")
 RECORD(maps_agg, MAPS_AGG_FIELDS);
 
 /* Of calls that succeeded. */

@@ -1173,12 +1173,80 @@ static void test_hard_limit(void **unused)
 		assert_true(says(f->try_, hard == 1024 ? "`prlimit --pid 7 --nofile=2048:2048`"
 						       : "`prlimit --pid 7 --nofile=2048:`"));
 		assert_int_equal(says(f->try_, "needs CAP_SYS_RESOURCE"), hard == 1024);
-		assert_true(says(f->try_, "LimitNOFILE= of its unit; the item nofile in /etc/"));
+		assert_true(says(f->try_, "set LimitNOFILE= in the unit that starts it, the item "
+					  "nofile in /etc/"));
 		assert_false(says(f->evidence, "available meanwhile"));
 		assert_true(says(f->undo, hard == 1024 ? "`prlimit --pid 7 --nofile=1024:1024`"
 						       : "`prlimit --pid 7 --nofile=1024:`"));
 		end(&b);
 	}
+}
+
+/* Files that a look does not find are not "0 files". */
+static void test_tmpfs_without_files(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (u32 files = 0; files < 2; files++) {
+		begin(&b, &rule_hidden_memory, 1);
+		string(&b, 1, "/dev/shm");
+		PUT(&b, struct held_files, REC_HELD_FILES, .mount = 1, .files = files,
+			.used_bytes = 900 * MIB);
+		f = only(&b);
+		assert_int_equal(says(f->evidence, "/dev/shm has 900 MiB in 1 file; the"), files);
+		assert_int_equal(says(f->evidence, "no file was found there: another mount may "
+						   "hide them"),
+			!files);
+		assert_false(says(f->evidence, "in 0 files"));
+		end(&b);
+	}
+}
+
+static void short_worker(struct bench *b, u64 parent_soft, u64 start_ns)
+{
+	begin(b, &rule_limits, 1);
+	string(b, 1, "bash job.sh");
+	for (u32 i = 0; i < 2; i++) /* the second has another one's number */
+		PUT(b, struct maps_agg, REC_MAPS_AGG, .tgid = 7 + i, .call = MAPS_MMAP,
+			.why = MAPS_WHY_AS, .error = 12, .object = 64 * MIB, .hard = UINT64_MAX,
+			.count = 5, .comm = "victim", .start_ns = start_ns, .parent_tgid = 6,
+			.parent = 1, .parent_soft = parent_soft, .parent_hard = UINT64_MAX,
+			.cgroup = 5);
+}
+
+/* Whoever reads of a worker that lives for two seconds cannot change its limit any more: who starts
+ * it can. */
+static void test_limit_of_short(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	short_worker(&b, 64 * MIB, UINT64_MAX);
+	f = only(&b);
+	assert_true(says(f->try_, "has ended: change the limit where"));
+	assert_true(says(f->try_, "has its limit from bash job.sh (pid 6), which started it"));
+	assert_true(says(f->try_, "`prlimit --pid 6 --as=134217728:`"));
+	assert_true(says(f->undo, "`prlimit --pid 6 --as=67108864:`"));
+	assert_true(says(f->try_, "`ulimit -v 131072`"));
+	assert_false(says(f->try_, "--pid 7"));
+	end(&b);
+	short_worker(&b, UINT64_MAX, 1); /* one after the other */
+	f = only(&b);
+	assert_true(says(f->try_, "Such processes come and go"));
+	assert_true(says(f->try_, "bash job.sh (pid 6), which started the process, has another "
+				  "limit (none)"));
+	assert_false(says(f->try_, "`prlimit "));
+	end(&b);
+	/* Of a unit it is said how, and one that is old keeps its number. */
+	short_worker(&b, 64 * MIB, UINT64_MAX);
+	named(&b, 5, "/system.slice/a.service/b");
+	f = only(&b);
+	assert_true(says(f->try_, "LimitAS=134217728 into the [Service] section of a.service, and "
+				  "restart it: `systemctl edit a.service`"));
+	end(&b);
 }
 
 /* Who holds what the limit is on is named beside who is refused. */
@@ -1405,6 +1473,8 @@ int main(void)
 		cmocka_unit_test(test_tmpfs_writer),
 		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_hard_limit),
+		cmocka_unit_test(test_limit_of_short),
+		cmocka_unit_test(test_tmpfs_without_files),
 		cmocka_unit_test(test_other_limits),
 		cmocka_unit_test(test_holders_of_limits),
 		cmocka_unit_test(test_aside_costs),
