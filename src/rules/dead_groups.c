@@ -182,6 +182,12 @@ static bool keeps(const struct cgroup_dying *d, u64 bytes)
 	return bytes >= d->dying * KEPT_LEAST && bytes >= held_of(d) / KEPT_PART;
 }
 
+/* A page of tmpfs keeps a group however much cache there is beside it, which goes by itself. */
+static bool keeps_in_tmpfs(const struct cgroup_dying *d)
+{
+	return d->shmem_bytes && d->shmem_bytes >= d->dying * KEPT_LEAST;
+}
+
 static const char *keeper_text(struct report *r, const struct cgroup_dying *d)
 {
 	const struct {
@@ -193,7 +199,8 @@ static const char *keeper_text(struct report *r, const struct cgroup_dying *d)
 	char a[UNIT_BUF];
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		if (keeps(d, parts[i].bytes))
+		if (keeps(d, parts[i].bytes) ||
+			(parts[i].bytes == d->shmem_bytes && keeps_in_tmpfs(d)))
 			text = report_text(r, "%s%s%s of %s", text, text[0] ? " and " : "",
 				fmt_bytes(a, parts[i].bytes), parts[i].what);
 	return text;
@@ -228,10 +235,12 @@ static void tell_try(struct report *r, struct finding *x, const struct cgroup_dy
 
 	if (!known || keeps(d, d->file_bytes) || !keeper_text(r, d)[0])
 		tell_cache(r, x, d);
-	if (!known || keeps(d, d->shmem_bytes))
+	if (!known || keeps_in_tmpfs(d))
 		finding_line(r, x->try_,
-			"Files in tmpfs that outlived their group keep it until they are removed, "
-			"whatever caches are dropped. Which they are: `memwhy where --files`");
+			"A file in tmpfs that outlived its group keeps the group until somebody "
+			"removes the file, whatever caches are dropped. To see these files, "
+			"largest "
+			"first: `memwhy where --files`");
 	if (known && keeps(d, d->anon_bytes))
 		finding_line(r, x->try_,
 			"Anonymous memory is of processes that were moved to other groups, until "

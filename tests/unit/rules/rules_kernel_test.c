@@ -84,18 +84,25 @@ static void test_dead_groups_kept(void **unused)
 	struct bench b;
 
 	(void)unused;
-	begin(&b, &rule_dead_groups, 1);
-	group(&b, 9, "/jobs");
-	PUT(&b, struct cgroup_dying, REC_CGROUP_DYING, .version = 1, .first_dying = 1500,
-		.dying = 1500, .alive = 12, .h.flags = CGROUP_DYING_PARTS, .below = 9,
-		.below_bytes = 104 << 20, .file_bytes = 96 << 20, .shmem_bytes = 12 << 20);
-	f = only(&b);
-	assert_int_equal(f->level, LEVEL_NOTE);
-	assert_non_null(strstr(f->title, "1500 control groups that were removed from /jobs are"));
-	assert_non_null(strstr(f->title, "for 96.0 MiB of page cache, some"));
-	assert_true(says(f->try_, "echo 0 > /sys/fs/cgroup/memory/jobs/memory.force_empty"));
-	assert_false(says(f->try_, "where --files"));
-	end(&b);
+	for (u64 tmpfs = 1; tmpfs <= 12; tmpfs += 11) { /* a page of it in each is enough */
+		begin(&b, &rule_dead_groups, 1);
+		group(&b, 9, "/jobs");
+		PUT(&b, struct cgroup_dying, REC_CGROUP_DYING, .version = 1, .first_dying = 1500,
+			.dying = 1500, .alive = 12, .h.flags = CGROUP_DYING_PARTS, .below = 9,
+			.below_bytes = 104 << 20, .file_bytes = 96 << 20,
+			.shmem_bytes = tmpfs << 20);
+		f = only(&b);
+		assert_int_equal(f->level, LEVEL_NOTE);
+		assert_non_null(strstr(f->title,
+			"1500 control groups that were removed from /jobs are still kept by the "
+			"kernel (dead groups) for 96.0 MiB of page cache"));
+		assert_int_equal(
+			!!strstr(f->title, " and 12.0 MiB of files in tmpfs, some"), tmpfs == 12);
+		assert_true(
+			says(f->try_, "echo 0 > /sys/fs/cgroup/memory/jobs/memory.force_empty"));
+		assert_int_equal(says(f->try_, "where --files"), tmpfs == 12);
+		end(&b);
+	}
 	begin(&b, &rule_dead_groups, 1);
 	PUT(&b, struct cgroup_dying, REC_CGROUP_DYING, .version = 2, .first_dying = 1500,
 		.dying = 1500, .alive = 12, .h.flags = CGROUP_DYING_PARTS, .below = 9,
