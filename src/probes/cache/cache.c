@@ -37,6 +37,28 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
+#define FRESH_NS (NSEC_PER_SEC / 2) /* tables are read once a second */
+#define ASKED_KEPT 64
+#define AHEAD_KEPT 8
+
+/* What /proc said of a process that reads, and sysfs of the device. */
+struct cache_asked {
+	u64 read_ns, bytes, times, faults;
+	u32 tgid;
+	bool known;
+};
+
+struct cache_ahead {
+	u64 read_ns, bytes;
+	u32 device, file;
+};
+
+struct cache_state {
+	struct cache_pace pace;
+	struct cache_asked asked[ASKED_KEPT];
+	struct cache_ahead ahead[AHEAD_KEPT];
+};
+
 static struct cache_pace pace_now(void)
 {
 	_cleanup_keyvals_ struct keyvals vm = {};
@@ -52,7 +74,7 @@ static struct cache_pace pace_now(void)
 
 static bool due(struct capture *c)
 {
-	struct cache_pace *last = c->state, now = pace_now();
+	struct cache_pace *last = &((struct cache_state *)c->state)->pace, now = pace_now();
 	double seconds = (double)(now.time_ns - last->time_ns) / 1e9;
 	bool many = last->time_ns &&
 		    ((double)(now.refaults - last->refaults) >= MANY_REFAULTS * seconds ||
@@ -97,24 +119,63 @@ static int read_ahead_path(u32 device, char *path, size_t size)
 	return 0;
 }
 
-/* Of who reads much: how much it asked for, and how far the device is read ahead. */
-static void reader_take(struct capture *c, u32 device, struct cache_agg *r)
+static bool is_fresh(u64 read_ns)
 {
+	return read_ns && clock_mono_ns() - read_ns < FRESH_NS;
+}
+
+/* How far the device is read ahead; NULL: not known. */
+static const struct cache_ahead *ahead_of(struct capture *c, u32 device)
+{
+	struct cache_ahead *a = &((struct cache_state *)c->state)->ahead[device % AHEAD_KEPT];
+	char path[64];
+	u64 kib = 0;
+
+	if (a->device != device || !is_fresh(a->read_ns)) {
+		*a = (struct cache_ahead){.device = device, .read_ns = clock_mono_ns()};
+		if (!read_ahead_path(device, path, sizeof(path)) && !sys_read_u64(&kib, "%s", path))
+			a->file = names_string(c->names, path);
+		a->bytes = kib << 10;
+	}
+	return a->file ? a : NULL;
+}
+
+/* How much a process asked for; NULL: it has ended, or may not be asked. */
+static const struct cache_asked *asked_of(struct capture *c, u32 tgid)
+{
+	struct cache_asked *a = &((struct cache_state *)c->state)->asked[tgid % ASKED_KEPT];
 	_cleanup_keyvals_ struct keyvals io = {};
 	char path[64];
 	struct proc_stat st;
-	u64 kib;
 
-	snprintf(path, sizeof(path), "/proc/%u/io", r->tgid);
-	if (keyvals_read(path, &io) || proc_stat_read((int)r->tgid, &st))
+	if (a->tgid == tgid && is_fresh(a->read_ns))
+		return a->known ? a : NULL;
+	*a = (struct cache_asked){.tgid = tgid, .read_ns = clock_mono_ns()};
+	snprintf(path, sizeof(path), "/proc/%u/io", tgid);
+	if (keyvals_read(path, &io) || proc_stat_read((int)tgid, &st))
+		return NULL;
+	a->known = true;
+	a->bytes = keyvals_get_or(&io, "rchar", 0);
+	a->times = keyvals_get_or(&io, "syscr", 0) + st.majflt;
+	a->faults = st.minflt + st.majflt;
+	return a;
+}
+
+/* Of who reads much. It has a key for each device, file and flag, and all are read at once. */
+static void reader_take(struct capture *c, u32 device, struct cache_agg *r)
+{
+	const struct cache_asked *asked = asked_of(c, r->tgid);
+	const struct cache_ahead *ahead = asked ? ahead_of(c, device) : NULL;
+
+	if (!asked)
 		return;
-	r->asked_bytes = keyvals_get_or(&io, "rchar", 0);
-	r->asks = keyvals_get_or(&io, "syscr", 0) + st.majflt;
-	r->faults = st.minflt + st.majflt;
-	if (read_ahead_path(device, path, sizeof(path)) || sys_read_u64(&kib, "%s", path))
+	r->asked_bytes = asked->bytes;
+	r->asks = asked->times;
+	r->faults = asked->faults;
+	if (!ahead)
 		return;
-	r->read_ahead_bytes = kib << 10;
-	r->read_ahead_file = names_string(c->names, path);
+	r->read_ahead_bytes = ahead->bytes;
+	r->read_ahead_file = ahead->file;
 }
 
 static int added(
@@ -189,7 +250,7 @@ static const struct probe_bursts bursts = {
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.state_size = sizeof(struct cache_pace),
+	.state_size = sizeof(struct cache_state),
 	.tables = {{"table", sizeof(struct cache_key), table_key_tgid, added},
 		{"files", sizeof(struct cache_file_key), table_key_tgid, file_added, &file_values,
 			.derived = true}},
