@@ -113,10 +113,11 @@ enum finding_loss {
 	LOSS_SWAP = 4,
 	LOSS_COMPACTION = 8,
 	LOSS_KILLED = 16,
-	LOSS_KERNEL = 32, /* memory of the kernel, in slab caches or pages that no counter has */
-	LOSS_SPACE = 64,  /* mappings of one process */
-	LOSS_GROUP = 128, /* the room of one control group */
-	LOSS_FLUSH = 256, /* interrupts for what one process changes in its mappings */
+	LOSS_KERNEL = 32,   /* memory of the kernel, in slab caches or pages that no counter has */
+	LOSS_SPACE = 64,    /* mappings of one process */
+	LOSS_GROUP = 128,   /* the room of one control group */
+	LOSS_FLUSH = 256,   /* interrupts for what one process changes in its mappings */
+	LOSS_DROPPED = 512, /* reading what somebody threw out of the page cache */
 };
 
 /*

@@ -8,8 +8,6 @@
 #include "rules/facts.h"
 #include "rules/rules.h"
 
-#define OFTEN 2 /* in one look: something does it again and again */
-
 /* Who did it, by the name of the thread: each time it may be another process. */
 struct dropper {
 	char comm[COMM_LEN];
@@ -101,11 +99,13 @@ static int report(void *v, struct report *r)
 
 	if (!times)
 		return 0;
-	x = report_finding(r, times >= OFTEN ? LEVEL_RISK : LEVEL_NOTE, "drop-caches");
+	x = report_finding(r, times >= DROPS_OFTEN ? LEVEL_RISK : LEVEL_NOTE, "drop-caches");
 	if (!x)
 		return 0;
 	who = who_did(r, s, &tgid);
 	x->tgid = tgid;
+	if (pages >= DROPS_OFTEN)
+		x->losses = LOSS_DROPPED;
 	x->title = report_text(r, "%s throws %s away through vm.drop_caches, %llu time%s in %.0f s",
 		who, what_dropped(pages, slab), times, plural(times), report_seconds(r));
 	x->confidence = tgid ? "high: the kernel's own count, and its log says who"

@@ -80,6 +80,7 @@ void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_
 
 /* "Compact once", where compaction does not fail most of the time; else that it is in vain. */
 void try_compact(struct report *r, struct finding *f, const struct facts *facts);
+#define DROPS_OFTEN 2 /* times that caches are dropped in one look: what is read does not stay */
 /* Is it another memwhy, which ends with its look? */
 bool looks_too(const struct report *r, u32 tgid);
 /* Says where vm.swappiness is why; swaps: memory is swapped, or else files find no room. */

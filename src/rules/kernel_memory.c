@@ -329,11 +329,10 @@ static void tell_bpf(struct report *r, const struct held *h, const struct held_t
 	struct held_growth g = held_growth_of(h, &t);
 	bool looks = t.most && looks_too(r, t.most->last.tgid); /* its maps come with each look */
 	int level = held_level_aside(r, &h->facts, t.bytes);
-	struct finding *x =
-		looks && level == LEVEL_NOTE
-			? NULL
-			: held_finding(r, looks ? level : held_level_soon(level, &g), "bpf-maps",
-				  t.bytes);
+	struct finding *x = looks && level == LEVEL_NOTE
+				    ? NULL
+				    : held_finding(r, looks ? level : held_level_soon(level, &g),
+					      "bpf-maps", t.bytes);
 	const struct held_process *p;
 	char a[UNIT_BUF];
 

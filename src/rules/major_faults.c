@@ -143,6 +143,18 @@ static void tell_first(struct report *r, struct finding *f, bool again)
 	finding_line(r, f->undo, "Nothing to undo.");
 }
 
+/* The kernel keeps no trace of what went so: it looks as if it were read for the first time. */
+static void tell_dropped(struct report *r, struct finding *f)
+{
+	f->level = MIN(f->level, (int)LEVEL_WARNING);
+	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
+		 "waited for the disk: somebody throws the page cache away meanwhile.";
+	finding_line(r, f->try_, "Find who writes to /proc/sys/vm/drop_caches, and stop it.");
+	finding_line(r, f->undo, "Nothing to undo.");
+	f->symptom = true;
+	f->losses = LOSS_DROPPED;
+}
+
 static void tell_files(struct report *r, struct finding *f)
 {
 	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
@@ -159,9 +171,9 @@ static void tell_files(struct report *r, struct finding *f)
 
 static const char *who_of(struct report *r, const struct sums *t)
 {
-	return t->processes > 1 ? processes_text(r, t->tgid, t->processes, t->tgid)
-				: report_text(r, "%s (pid %u)", stream_comm(r->stream, t->tgid, 0),
-					  t->tgid);
+	return t->processes > 1
+		       ? processes_text(r, t->tgid, t->processes, t->tgid)
+		       : report_text(r, "%s (pid %u)", stream_comm(r->stream, t->tgid, 0), t->tgid);
 }
 
 static void tell(struct report *r, const struct rule_sums *s, const struct sums *t, int level)
@@ -186,6 +198,8 @@ static void tell(struct report *r, const struct rule_sums *s, const struct sums 
 		tell_swap(r, f, s);
 	else if (read_again(r, &s->facts, t))
 		tell_again(r, f);
+	else if (facts_delta(&s->facts, "drop_pagecache") >= DROPS_OFTEN)
+		tell_dropped(r, f);
 	else if (facts_known(&s->facts, "workingset_refault_file"))
 		tell_first(r, f, facts_delta(&s->facts, "workingset_refault_file") * 2 > t->major);
 	else

@@ -673,6 +673,7 @@ static void test_drop_caches(void **unused)
 	assert_int_equal(f->level, LEVEL_RISK);
 	assert_non_null(strstr(f->title, "(pid 9) throws the page cache away"));
 	assert_non_null(strstr(f->title, "3 times"));
+	assert_int_equal(f->losses, LOSS_DROPPED);
 	end(&b);
 	/* Once, and the log is closed to us: still told, of nobody. */
 	begin(&b, &rule_drop_caches, 1);

@@ -967,6 +967,20 @@ static void test_cold_start(void **unused)
 	assert_false(says(x->evidence, "a cold start"));
 	view_close(&f);
 
+	/* What was dropped looks as if it were read for the first time. */
+	for (u64 drops = 1; drops <= 2; drops++) {
+		begin(&f, &rule_major_faults);
+		value(&f, "drop_pagecache", 5);
+		value(&f, "drop_pagecache", 5 + drops);
+		refaulted(&f, 10);
+		major(&f, 8);
+		x = only(&f);
+		assert_int_equal(x->symptom, drops == 2);
+		assert_int_equal(x->losses, drops == 2 ? LOSS_DROPPED : 0);
+		assert_int_equal(x->level, drops == 2 ? LEVEL_WARNING : LEVEL_NOTE);
+		view_close(&f);
+	}
+
 	/* The kernel counts pages as read back that went long before: nothing goes now. */
 	for (u64 pages = 400; pages <= 600; pages += 200) {
 		begin(&f, &rule_major_faults);
