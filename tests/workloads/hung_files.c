@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -98,9 +99,10 @@ static void serve_one(const struct fuse_in_header *in)
 		answer(in->unique, -ENOSYS, NULL, 0);
 }
 
-/* Grows, so that somebody looks at it. */
+/* Grows, so that somebody looks at it; for a minute at most, so that nobody has to end it. */
 static void grow(void)
 {
+	alarm(60);
 	for (;;) {
 		char *more = malloc(GROWTH);
 
@@ -189,6 +191,7 @@ int main(int argc, char **argv)
 	}
 	child = fork();
 	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(device); /* or its end would not end the mount */
 		depend(argv[1]);
 	}
