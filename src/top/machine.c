@@ -90,7 +90,7 @@ static void pressure_cells(const struct top_view *v, struct report *r, struct ce
 
 		double seconds = top_seconds(r, was->h.time_ns, now->h.time_ns);
 
-		if (!now->h.size)
+		if (!now->h.size || now->h.time_ns <= was->h.time_ns) /* one sample says nothing */
 			continue;
 		row[cells[i].some] =
 			waited_cell(counter_rise(was->some_total_us, now->some_total_us), seconds);
@@ -121,6 +121,8 @@ static void counter_cells(const struct top_view *v, struct report *r, struct cel
 
 	double seconds = top_seconds(r, v->due.values_first_ns, v->due.values_ns);
 
+	if (v->due.values_ns <= v->due.values_first_ns)
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		u64 n = 0;
 

@@ -59,7 +59,10 @@ int screen_check(struct err *err)
 	terminal = terminal_find(term);
 	if (terminal)
 		return 0;
-	err_set(err, -EINVAL, "this system does not know the terminal '%.40s'", term ? term : "");
+	if (!term || !*term)
+		err_set(err, -EINVAL, "TERM is not set: it says which terminal this is");
+	else
+		err_set(err, -EINVAL, "this system does not know the terminal '%.40s'", term);
 	return err_hint(err, "TERM=xterm memwhy top; for tables: memwhy top --for 1s -o wide");
 }
 
@@ -450,6 +453,9 @@ int screen_run(int socket, int closer, const struct ui_options *o)
 	rc = cage_enter(CAGE_SCREEN, &err);
 	if (!rc || rc == -EOPNOTSUPP)
 		screen_loop(&s);
+	move(LINES - 1, 0); /* of a terminal without a second screen, the shell's line comes here */
+	clrtoeol();
+	refresh();
 	endwin();
 	kept_close(&kept, &s.ui);
 	word = s.ui.interrupted || told_to_end ? SCREEN_INTERRUPTED : SCREEN_QUITS;

@@ -186,6 +186,8 @@ void ui_line_add(struct ui *ui, enum style style, const char *text, size_t n, in
 void ui_text_add(struct ui *ui, int width, const char *word, const char *text);
 void ui_page_fill(struct ui *ui, int width);
 void ui_page_draw(struct ui *ui, struct canvas *c, int y);
+/* Where there is no finding. (ui_head.c) */
+const char *ui_nothing(const struct ui *ui, bool brief);
 void ui_findings_draw(struct ui *ui, struct canvas *c, int y);
 void ui_columns_draw(struct ui *ui, struct canvas *c, int y);
 

@@ -9,6 +9,7 @@
 #include "top/ui.h"
 
 #define LABEL 6 /* columns of the word a line begins with */
+#define SCOPE_LEAST 10
 #define TALL 34 /* lines, from which on each zone has one */
 
 static const struct cell *machine(const struct ui *ui, size_t column)
@@ -48,6 +49,8 @@ static void ago_text(const struct ui *ui, char *ret, size_t size)
 		snprintf(ret, size, "%s +%.1f s, %zu of %zu%s",
 			ui->play_ns ? "PLAYING" : "RECORDING", (double)since / 1e9, ui->at + 1,
 			h->list.n, ui->over ? "" : "+");
+	else if (ui->follows && ui->late_ns && h->list.n == 1)
+		snprintf(ret, size, "attaching to the kernel, %.0f s", (double)ui->late_ns / 1e9);
 	else if (ui->follows && ui->late_ns)
 		snprintf(ret, size, "%.0f s LATE", (double)ui->late_ns / 1e9);
 	else if (ui->follows)
@@ -84,6 +87,17 @@ static int word_draw(struct canvas *c, int x, int end, enum style style, const c
 	return canvas_put(c, 0, x + 2, end - x - 2, style, str_get(&s));
 }
 
+/* Whose lines these are is told in part rather than not at all. */
+static int scope_draw(const struct ui *ui, struct canvas *c, int x, int end)
+{
+	_cleanup_str_ struct str s = {};
+
+	str_add_escaped(&s, ui->scene.scope);
+	if (!s.len || x + 2 + SCOPE_LEAST > end)
+		return x;
+	return canvas_put_cut(c, 0, x + 2, end - x - 2, STYLE_PLAIN, str_get(&s));
+}
+
 static void title_draw(const struct ui *ui, struct canvas *c)
 {
 	char clock[16], words[96];
@@ -101,7 +115,7 @@ static void title_draw(const struct ui *ui, struct canvas *c)
 		snprintf(words, sizeof(words), "%llu events lost", ui->scene.lost);
 		x = word_draw(c, x, end, STYLE_BAD, words);
 	}
-	x = word_draw(c, x, end, STYLE_PLAIN, ui->scene.scope);
+	x = scope_draw(ui, c, x, end);
 	snprintf(words, sizeof(words), "%llu CPU%s", ui->scene.cpus, plural(ui->scene.cpus));
 	x = word_draw(c, x, end, STYLE_DIM, words);
 	word_draw(c, x, end, STYLE_DIM, ui->scene.kernel);
@@ -375,6 +389,16 @@ static const enum style level_styles[] = {
 	[LEVEL_CRITICAL] = STYLE_BAD,
 };
 
+const char *ui_nothing(const struct ui *ui, bool brief)
+{
+	const struct scene *s = &ui->scene;
+
+	if (s->opened_ns && s->end_ns < s->opened_ns + NSEC_PER_SEC)
+		return "too early to say";
+	return brief && s->missing.n ? "nothing was found; f lists what was not looked at"
+				     : "nothing was found";
+}
+
 /* One of several; left: of the last one, so many are not drawn (SIZE_MAX: all are). */
 static void finding_draw(const struct ui *ui, struct canvas *c, int y, size_t at, size_t left)
 {
@@ -402,9 +426,7 @@ static int findings_draw(const struct ui *ui, struct canvas *c, int y)
 
 	canvas_put(c, y, 0, LABEL, STYLE_BOLD, "Why");
 	if (!n) {
-		canvas_put(c, y, LABEL, c->cols, STYLE_DIM,
-			ui->scene.missing.n ? "nothing was found; f lists what was not looked at"
-					    : "nothing was found");
+		canvas_put(c, y, LABEL, c->cols, STYLE_DIM, ui_nothing(ui, true));
 		return y + 1;
 	}
 	most = MIN(most, n);

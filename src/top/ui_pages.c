@@ -413,6 +413,22 @@ void ui_page_draw(struct ui *ui, struct canvas *c, int y)
 	}
 }
 
+/* Over as many lines as it takes. Returns the line below. */
+static int wrapped_draw(struct canvas *c, int y, int x, const char *text)
+{
+	int width = MAX(c->cols - x, 1);
+
+	while (*text && y < c->rows - 1) {
+		size_t n = line_fit(text, width);
+		_cleanup_str_ struct str s = {};
+
+		str_addn(&s, text, n);
+		canvas_put(c, y++, x, width, STYLE_DIM, str_get(&s));
+		text += n + strspn(text + n, " ");
+	}
+	return y;
+}
+
 void ui_findings_draw(struct ui *ui, struct canvas *c, int y)
 {
 	struct ui_list *l = &ui->findings;
@@ -439,14 +455,14 @@ void ui_findings_draw(struct ui *ui, struct canvas *c, int y)
 			canvas_style(c, y + 1 + i, STYLE_CHOSEN);
 	}
 	if (!l->n)
-		canvas_put(c, y + 1, 0, c->cols, STYLE_DIM, "nothing was found");
+		canvas_put(c, y + 1, 0, c->cols, STYLE_DIM, ui_nothing(ui, false));
 	y += 2 + (int)MIN(MAX(l->n, 1UL), (size_t)l->rows);
 	for (size_t i = 0; i < ui->scene.missing.n && y < c->rows - 1; i++) {
 		_cleanup_str_ struct str s = {};
 
-		str_add(&s, i ? "             " : "NOT CHECKED  ");
 		str_add_escaped(&s, ui->scene.missing.v[i]);
-		canvas_put_cut(c, y++, 0, c->cols, STYLE_DIM, str_get(&s));
+		canvas_put(c, y, 0, INDENT, STYLE_DIM, i ? "" : "NOT CHECKED");
+		y = wrapped_draw(c, y, INDENT, str_get(&s));
 	}
 }
 

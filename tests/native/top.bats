@@ -240,6 +240,10 @@ line_of() { # PATTERN
 	wait_for "shows '^STATUS 2$'"
 	shows "does not know the terminal 'nosuchterm'"
 	"${T[@]}" kill-server
+	pane 100x30 "TERM= '$MEMWHY' top"
+	wait_for "shows '^STATUS 2$'"
+	shows '^memwhy: TERM is not set'
+	"${T[@]}" kill-server
 	run --separate-stderr timeout 10 "$MEMWHY" top </dev/null
 	[ "$status" -eq 2 ]
 	[[ $stderr == *"draws on a terminal"* ]]

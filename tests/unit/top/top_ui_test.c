@@ -597,6 +597,10 @@ static void test_late(void **state)
 	ui_tick(&w.ui, w.ui.scene.end_ns + SEC);
 	assert_true(shows(&w, "  live  "));
 	watch_end(&w);
+	watch_begin(&w, false, 1, 24, 80);
+	ui_tick(&w.ui, w.ui.scene.end_ns + 4 * SEC);
+	assert_true(shows(&w, "  attaching to the kernel, 4 s  "));
+	watch_end(&w);
 }
 
 static void title_click(struct watched *w, const char *title)
@@ -661,6 +665,9 @@ static void test_what_has_no_room(void **state)
 		"Free  node 0 Normal 300 MiB  min 34.0 MiB  low 43.0 MiB  by order 17314 9013 …");
 	assert_string_equal(line(&w, 6), "Why   risk: a title that is so long that eighty columns "
 					 "do not have …  (f: more)");
+	w.ui.scene.scope = "cgroup /process_api/c235b80463aac8b70158f46917c71c00/below";
+	assert_string_equal(line(&w, 0),
+		"memwhy top  22:13:21  live  cgroup /process_api/c235b80463aac8b70158f46917c71…");
 	row[TOP_Z_BLOCKS] = cell_text("17314 9013 32");
 	assert_string_equal(line(&w, 5),
 		"Free  node 0 Normal 300 MiB  min 34.0 MiB  low 43.0 MiB  by order 17314 9013 32");
@@ -792,6 +799,17 @@ static void test_findings(void **state)
 	watch_begin(&w, false, 1, 24, 100);
 	ui_key(&w.ui, 'f');
 	assert_string_equal(line(&w, 7), "nothing was found");
+	w.ui.scene.opened_ns = w.ui.scene.end_ns - SEC / 2;
+	assert_string_equal(line(&w, 7), "too early to say");
+	assert_string_equal(line(&w, 5), "Why   too early to say");
+	assert_int_equal(
+		vec_push(&w.ui.scene.missing,
+			"faults: not permitted to load BPF programs: run memwhy as root, or with "
+			"CAP_BPF and CAP_PERFMON"),
+		0);
+	assert_string_equal(line(&w, 9), "NOT CHECKED  faults: not permitted to load BPF programs: "
+					 "run memwhy as root, or with CAP_BPF and");
+	assert_string_equal(line(&w, 10), "             CAP_PERFMON");
 	ui_key(&w.ui, UI_KEY_ESCAPE);
 	watch_end(&w);
 	watch_begin(&w, false, 2, 24, 100);

@@ -424,12 +424,17 @@ static void test_an_interval_without_a_sample_is_not_zero(void **state)
 {
 	u64 n = 1;
 	struct fixture f;
+	const struct table *t;
 
 	(void)state;
 	put_begin(&f);
 	put_samples(&f, n, 1900 * NSEC_PER_MSEC);
 	put_tick(&f, 2 * SEC);
 	view_report(&f);
+	t = view_table_of(&f, "machine"); /* nor is one sample a rate of 0 */
+	assert_int_equal(cell_of(t, 0, "cpu_some_ratio")->type, CELL_EMPTY);
+	assert_int_equal(cell_of(t, 0, "faults_per_s")->type, CELL_EMPTY);
+	assert_int_equal(cell_of(t, 0, "total_bytes")->u, 1000 * MIB);
 	for (u64 end = 3; end < 7; end++) {
 		bool comes = end != 4; /* late, which is early in the next interval */
 
