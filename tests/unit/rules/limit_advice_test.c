@@ -168,9 +168,32 @@ static void test_most(void **unused)
 	assert_int_equal(working_set_out_least(&w, 100, 4096), 0);
 }
 
+/* Pages that came in by being written were not read, unless they had been there before. */
+static void test_working_set_feed(void **unused)
+{
+	struct cache_agg r = {
+		.h = {sizeof(r), REC_CACHE_AGG, 0, 0}, .cgroup = 3, .count = 10, .total_ns = 500};
+	static const u16 flags[] = {0, CACHE_WRITTEN, CACHE_REFAULT, CACHE_WRITTEN | CACHE_REFAULT};
+	const struct working_set *w;
+	struct groups sets;
+
+	(void)unused;
+	working_set_init(&sets);
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		r.flags = flags[i];
+		assert_int_equal(working_set_feed(&sets, &r), 0);
+	}
+	w = groups_find(&sets, &r.cgroup);
+	assert_int_equal(w->read, 30);
+	assert_int_equal(w->back, 20);
+	assert_int_equal(w->out_ns, 1000);
+	groups_free(&sets);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_working_set_feed),
 		cmocka_unit_test(test_heap_above_limit),
 		cmocka_unit_test(test_heaps_of_one_group),
 		cmocka_unit_test(test_heap_killed),

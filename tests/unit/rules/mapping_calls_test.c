@@ -51,6 +51,63 @@ static void test_barrier(void **unused)
 	end(&b);
 }
 
+/* Some calls were counted and their ends not seen: they took as long as the others. */
+static void test_untimed(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_mapping_calls, 1);
+	for (int i = 0; i < BURSTS; i++) {
+		PUT(&b, struct mmcalls_agg, REC_MMCALLS_AGG, .tgid = 7, .call = MMCALLS_MPROTECT,
+			.count = 5000, .timed = 2500, .total_ns = 2500 * 4000,
+			.bytes = 5000 * 4096);
+		burst_over(&b);
+	}
+	assert_int_equal(only(&b)->cost_ns, 4 * NSEC_PER_SEC);
+	end(&b);
+}
+
+/* What madvise() gives back keeps its mapping, however large it is: no setting of mappings helps.
+ */
+static void test_large_advice(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_mapping_calls, 1);
+	for (int i = 0; i < BURSTS; i++) {
+		PUT(&b, struct mmcalls_agg, REC_MMCALLS_AGG, .tgid = 7, .call = MMCALLS_MADVISE,
+			.count = 5000, .timed = 5000, .total_ns = 5000 * 4000,
+			.bytes = 5000 * 100 * MIB);
+		burst_over(&b);
+	}
+	f = only(&b);
+	assert_true(says(f->try_, "no malloc_trim()"));
+	assert_false(says(f->try_, "mmap_max=0"));
+	end(&b);
+}
+
+/* Signals beside a call that is not mprotect() are no write barrier. */
+static void test_signals_beside(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_mapping_calls, 1);
+	for (int i = 0; i < BURSTS; i++) {
+		calls(&b, 7, MMCALLS_MUNMAP, 5000, 4000);
+		calls(&b, 7, MMCALLS_SIGNAL, 2500, 0);
+		burst_over(&b);
+	}
+	f = only(&b);
+	assert_true(says(f->evidence, "at an estimated 2 us each"));
+	assert_false(says(f->try_, "UFFDIO_WRITEPROTECT"));
+	end(&b);
+}
+
 /* Of each call what helps against it; that with most time is the one. */
 static void test_advice(void **unused)
 {
@@ -131,6 +188,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_barrier),
+		cmocka_unit_test(test_untimed),
+		cmocka_unit_test(test_signals_beside),
+		cmocka_unit_test(test_large_advice),
 		cmocka_unit_test(test_advice),
 		cmocka_unit_test(test_quiet),
 		cmocka_unit_test(test_waits),

@@ -70,6 +70,7 @@ static void test_quiet(void **unused)
 {
 	static const struct second cases[] = {
 		{.read_mib = 200, .asked_kib = 200 << 10, .asks = 1600},
+		{.read_mib = 200, .asked_kib = 60 << 10, .asks = 1600}, /* a quarter and more */
 		{.read_mib = 200, .asks = 30, .faults = 3200},
 		{.read_mib = 200, .asks = 2},
 		{.read_mib = 200, .asks = 60, .flags = CACHE_WRITTEN},

@@ -1,5 +1,6 @@
 /* The service's parts that need no kernel: requests, settings, the text formats, the ring,
  * triggers. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "probes/cgroups/cgroups.h"
 #include "probes/oom/oom.h"
 #include "probes/stalls/stalls.h"
 #include "probes/system/system.h"
@@ -486,6 +488,79 @@ static void test_ring(void **state)
 	stream_destroy(&names);
 }
 
+struct told {
+	struct sink sink;
+	u32 n;
+	u16 last;
+	u64 cpu_ns;
+};
+
+static int told_put(struct sink *sink, const struct rec *r)
+{
+	struct told *t = (struct told *)sink;
+
+	t->n++;
+	t->last = r->kind;
+	if (r->kind == REC_COST)
+		t->cpu_ns = ((const struct rec_cost *)r)->cpu_ns;
+	return 0;
+}
+
+/* What it cost is told since the recording began, and once, before its end. */
+static void test_ring_cost(void **state)
+{
+	struct rec_cost cost = REC_INIT(struct rec_cost, REC_COST, NSEC_PER_SEC);
+	struct rec_tick over = REC_INIT(struct rec_tick, REC_END, NSEC_PER_SEC);
+	struct told told = {.sink = {told_put}};
+	char *buf = malloc(RING_CHUNK_BYTES);
+	struct ring_writer w;
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+
+	(void)state;
+	ring_writer_init(&w, fd, buf);
+	assert_int_equal(ring_writer_part(&w, RING_BEFORE), 0);
+	cost.cpu_ns = 100;
+	assert_int_equal(w.sink.put(&w.sink, &cost.h), 0);
+	assert_int_equal(ring_writer_part(&w, RING_RAW), 0);
+	cost.cpu_ns = 130;
+	assert_int_equal(w.sink.put(&w.sink, &cost.h), 0);
+	cost.cpu_ns = 150;
+	assert_int_equal(w.sink.put(&w.sink, &cost.h), 0);
+	assert_int_equal(ring_writer_part(&w, RING_LAST), 0);
+	assert_int_equal(w.sink.put(&w.sink, &over.h), 0);
+	assert_int_equal(ring_writer_part(&w, RING_LAST), 0);
+	assert_int_equal(ring_file_send(fd, &told.sink), 0);
+	assert_int_equal(told.n, 2);
+	assert_int_equal(told.cpu_ns, 50);
+	assert_int_equal(told.last, REC_END);
+	close(fd);
+	free(buf);
+}
+
+/* A file that is none: parts that are longer than it, or do not unpack to what they say. */
+static void test_ring_damage(void **state)
+{
+	static const struct {
+		enum ring_part part;
+		u32 stored, says, raw;
+	} cases[] = {{RING_RAW, 16, 32, 32}, {RING_RAW, 64, 64, 32}, {RING_PACKED, 64, 64, 64},
+		{RING_RAW, 4, 4, 4}};
+	const struct rec whole[4] = {{sizeof(whole[0]), REC_TICK, 0, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const u32 head[4] = {cases[i].part, cases[i].says, cases[i].raw, 0};
+		struct told told = {.sink = {told_put}};
+		int fd = memfd_create("ring", MFD_CLOEXEC);
+
+		assert_int_equal(write(fd, head, sizeof(head)), sizeof(head));
+		assert_int_equal(write(fd, whole, cases[i].stored), cases[i].stored);
+		assert_int_equal(ring_file_send(fd, &told.sink), -EBADMSG);
+		assert_int_equal(told.n, 0);
+		close(fd);
+	}
+}
+
 static void test_ring_bytes(void **state)
 {
 	struct stream names = names_make();
@@ -546,6 +621,32 @@ static void test_triggers(void **state)
 	triggers_take(t, &f);
 	assert_int_equal(f.n, 2);
 	assert_string_equal(f.kind, "pressure");
+	assert_int_equal(triggers_pending(t), 0);
+	triggers_free(t);
+	stream_destroy(&names);
+}
+
+/* A group that was seen for the first time may have been at its limit since memwhy began. */
+static void test_triggers_limit(void **state)
+{
+	struct cgroup_usage u = REC_INIT(struct cgroup_usage, REC_CGROUP_MEMORY, 1);
+	struct trigger_config cfg = triggers_usual;
+	struct stream names = names_make();
+	struct triggers *t;
+	struct fired f;
+
+	(void)state;
+	cfg.on_limit = true;
+	assert_int_equal(triggers_new(&cfg, &t), 0);
+	u.cgroup = 5, u.first_limit_hit_total = u.limit_hit_total = 9; /* of before */
+	triggers_feed(t, &names, &u.h);
+	assert_int_equal(triggers_pending(t), 0);
+	u.cgroup = 6, u.limit_hit_total = 11;
+	triggers_feed(t, &names, &u.h);
+	triggers_take(t, &f);
+	assert_int_equal(f.n, 1);
+	assert_string_equal(f.kind, "limit");
+	triggers_feed(t, &names, &u.h); /* no more of them */
 	assert_int_equal(triggers_pending(t), 0);
 	triggers_free(t);
 	stream_destroy(&names);
@@ -719,6 +820,9 @@ int main(void)
 		cmocka_unit_test(test_exposition),
 		cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_ring_bytes),
+		cmocka_unit_test(test_ring_cost),
+		cmocka_unit_test(test_ring_damage),
+		cmocka_unit_test(test_triggers_limit),
 		cmocka_unit_test(test_triggers),
 		cmocka_unit_test(test_triggers_stall_by_hist),
 		cmocka_unit_test(test_triggers_daemon),

@@ -111,7 +111,8 @@ static void test_nothing(void **state)
 static void ledger_feed(struct fixture *f, u64 time_ns, u64 free)
 {
 	struct where_ledger l = {.h = {.kind = REC_WHERE_LEDGER, .size = sizeof(l)},
-		.total_bytes = 1000 * MIB, .known = 1ULL << WHERE_FREE};
+		.total_bytes = 1000 * MIB,
+		.known = 1ULL << WHERE_FREE};
 
 	l.h.time_ns = time_ns;
 	l.bytes[WHERE_FREE] = free * MIB;
@@ -153,9 +154,9 @@ static void test_joined(void **state)
 	ledger_feed(&f, NOW + SECOND, 10); /* after the kill, if before its record */
 	kill_feed(&f, 7, 42 * 256);
 	assert_false(oom_view.due(f.view));
-	view_feed(&f, &REC(struct oom_ledger, REC_OOM_LEDGER, .of_group = 1,
-			      .total_bytes = 100 * MIB, .known = 1U << OOMLOG_ANON,
-			      .bytes[OOMLOG_ANON] = 70 * MIB));
+	view_feed(
+		&f, &REC(struct oom_ledger, REC_OOM_LEDGER, .of_group = 1, .total_bytes = 100 * MIB,
+			    .known = 1U << OOMLOG_ANON, .bytes[OOMLOG_ANON] = 70 * MIB));
 	view_feed(&f, &REC(struct oom_task, REC_OOM_TASK, .tgid = 7, .rss_pages = 42 * 256));
 	view_feed(&f, &REC(struct oom_task, REC_OOM_TASK, .tgid = 9, .rss_pages = 100,
 			      .comm = "other", .adj = 300));
@@ -346,6 +347,130 @@ static void test_history(void **state)
 	free(h);
 }
 
+/* What is out of order is damage; a process is itself as long as it did not begin later; what it
+ * had before it was told of counts with what is not anonymous. */
+static void test_history_of_processes(void **state)
+{
+	struct history *h = calloc(1, sizeof(*h));
+	struct system_value v = {.h = {sizeof(v), REC_SYSTEM_VALUE, 0, 95 * SECOND},
+		.value = 50,
+		.source = SYSTEM_MEMINFO,
+		.name = "MemFree"};
+	struct process_memory p = REC(struct process_memory, REC_PROCESS_MEMORY, .tgid = 7,
+		.start_ns = SECOND, .first_ns = 92 * SECOND, .first_anon_bytes = 10 * MIB,
+		.anon_bytes = 20 * MIB, .rss_bytes = 30 * MIB);
+	struct growth g;
+
+	(void)state;
+	assert_non_null(h);
+	history_feed(h, &v.h);
+	v.h.time_ns = 90 * SECOND;
+	v.value = 5;
+	history_feed(h, &v.h);
+	assert_int_equal(history_growth(&h->values[VALUE_FREE], NOW, 0).bytes, 50);
+	p.h.time_ns = 95 * SECOND;
+	history_feed(h, &p.h);
+	g = history_growth(history_process(h, 7, SECOND), NOW, 0);
+	assert_int_equal(g.first_bytes, 20 * MIB);
+	assert_int_equal(g.bytes, 30 * MIB);
+	assert_non_null(history_process(h, 7, 0));
+	assert_null(history_process(h, 7, 50 * SECOND));
+	assert_null(history_process(h, 8, SECOND));
+	free(h);
+}
+
+static void freed_at(struct fixture *f, u32 tid, u64 time_ns)
+{
+	struct oom_freed r =
+		REC(struct oom_freed, REC_OOM_FREED, .victim_tid = tid, .how = OOM_FREED_EXIT);
+
+	r.h.time_ns = time_ns;
+	view_feed(f, &r);
+}
+
+/* A victim's end is told once, and half a minute later its id may be another's. */
+static void test_freed(void **state)
+{
+	struct fixture f;
+	const struct table *t;
+
+	(void)state;
+	begin(&f, &(struct view_options){});
+	kill_feed(&f, 7, 1);
+	kill_feed(&f, 8, 1);
+	freed_at(&f, 7, NOW + SECOND);
+	freed_at(&f, 7, NOW + 2 * SECOND);
+	freed_at(&f, 8, NOW + 31 * SECOND);
+	view_report(&f);
+	t = table(&f, "kills");
+	assert_int_equal(cell(t, 0, "freed_ns")->u, SECOND);
+	assert_int_equal(cell(t, 1, "freed_ns")->type, CELL_EMPTY);
+	view_close(&f);
+}
+
+/* Who is younger than a minute began with nothing; of an older one that nobody sampled it is not
+ * known how it grew. */
+static void test_age(void **state)
+{
+	static const u64 ages[] = {59 * SECOND, 61 * SECOND};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {
+		struct oom_kill r = REC(struct oom_kill, REC_OOM_KILL, .flags = OOM_VICTIM_KNOWN,
+			.victim_tgid = 7, .victim_tid = 7, .anon_pages = 59 * 256,
+			.victim_age_ns = ages[i]);
+		const struct table *t;
+		struct fixture f;
+
+		begin(&f, &(struct view_options){});
+		r.h.time_ns = NOW;
+		view_feed(&f, &r);
+		view_report(&f);
+		t = table(&f, "kills");
+		assert_int_equal(cell(t, 0, "span_ns")->type == CELL_EMPTY, i);
+		if (!i)
+			assert_int_equal(cell(t, 0, "bytes_per_s")->s, MIB);
+		view_close(&f);
+	}
+}
+
+/* The kernel's log knows no scope: of a process or group only what BPF saw counts. */
+static void test_scope(void **state)
+{
+	static const char *const scopes[] = {"system-wide", "pid 7", ""};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(scopes); i++) {
+		struct rec_session session = REC(struct rec_session, REC_SESSION);
+		struct fixture f;
+
+		snprintf(session.scope, sizeof(session.scope), "%s", scopes[i]);
+		begin(&f, &(struct view_options){});
+		view_feed(&f, &session);
+		report_feed(&f, 9, 51);
+		view_report(&f);
+		assert_int_equal(table(&f, "kills")->n_rows, i == 1 ? 0 : 1);
+		view_close(&f);
+	}
+}
+
+/* --each waits for all that tells of a kill, but not beyond the end. */
+static void test_each_at_the_end(void **state)
+{
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	begin(&f, &(struct view_options){});
+	kill_feed(&f, 7, 1);
+	t = oom_view.each(f.view, &f.report);
+	assert_int_equal(t->n_rows, 0);
+	view_feed(&f, &REC(struct rec_tick, REC_END));
+	t = oom_view.each(f.view, &f.report);
+	assert_int_equal(t->n_rows, 1);
+	view_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +481,11 @@ int main(void)
 		cmocka_unit_test(test_list_and_show),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_history),
+		cmocka_unit_test(test_history_of_processes),
+		cmocka_unit_test(test_freed),
+		cmocka_unit_test(test_age),
+		cmocka_unit_test(test_scope),
+		cmocka_unit_test(test_each_at_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
