@@ -4,18 +4,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/units.h"
 
 #define FRESH (O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+#define HINT_STREAMS "name a file, a pipe, or - for standard output"
+#define HINT_FILE "name a file; to send a recording elsewhere, copy it when it is done"
 #define HINT_OTHER "choose another name, or replace it with a new file: --force"
+
+/* Where it goes: the directory, opened once, and the name there. */
+struct place {
+	int dir;
+	const char *name;
+};
 
 static int refuse(
 	const struct target *t, int code, const char *why, const char *hint, struct err *err)
@@ -33,9 +44,9 @@ static int failed(const struct target *t, int code, struct err *err)
 	return code;
 }
 
-static int create(const struct target *t, int *ret, struct err *err)
+static int create(const struct target *t, const struct place *p, int *ret, struct err *err)
 {
-	int fd = open(t->path, O_RDWR | FRESH, 0600);
+	int fd = openat(p->dir, p->name, O_RDWR | FRESH, 0600);
 
 	if (fd < 0)
 		return failed(t, -errno, err);
@@ -44,7 +55,7 @@ static int create(const struct target *t, int *ret, struct err *err)
 }
 
 /* A new file under a name that nobody can foresee takes the place of what is there. */
-static int replace(const struct target *t, int *ret, struct err *err)
+static int replace(const struct target *t, const struct place *p, int *ret, struct err *err)
 {
 	_cleanup_close_ int fd = -1;
 	char fresh[PATH_MAX];
@@ -52,15 +63,15 @@ static int replace(const struct target *t, int *ret, struct err *err)
 
 	if (getrandom(&number, sizeof(number), 0) < 0)
 		return failed(t, -errno, err);
-	if (snprintf(fresh, sizeof(fresh), "%s.%016llx", t->path, number) >= (int)sizeof(fresh))
+	if (snprintf(fresh, sizeof(fresh), "%s.%016llx", p->name, number) >= (int)sizeof(fresh))
 		return failed(t, -ENAMETOOLONG, err);
-	fd = open(fresh, O_RDWR | FRESH, 0600);
+	fd = openat(p->dir, fresh, O_RDWR | FRESH, 0600);
 	if (fd < 0)
 		return failed(t, -errno, err);
-	if (rename(fresh, t->path)) {
+	if (renameat(p->dir, fresh, p->dir, p->name)) {
 		int rc = -errno;
 
-		unlink(fresh);
+		unlinkat(p->dir, fresh, 0);
 		return failed(t, rc, err);
 	}
 	*ret = take_fd(fd);
@@ -68,11 +79,11 @@ static int replace(const struct target *t, int *ret, struct err *err)
 }
 
 /* Opened after a look at it: it must be what was looked at. */
-static int open_same(
-	const struct target *t, const struct stat *was, int flags, int *ret, struct err *err)
+static int open_same(const struct target *t, const struct place *p, const struct stat *was,
+	int flags, int *ret, struct err *err)
 {
 	_cleanup_close_ int fd =
-		open(t->path, flags | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+		openat(p->dir, p->name, flags | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)
@@ -86,7 +97,8 @@ static int open_same(
 	return 0;
 }
 
-static int open_regular(const struct target *t, const struct stat *st, int *ret, struct err *err)
+static int open_regular(const struct target *t, const struct place *p, const struct stat *st,
+	int *ret, struct err *err)
 {
 	_cleanup_close_ int fd = -1;
 	char why[80];
@@ -94,13 +106,13 @@ static int open_regular(const struct target *t, const struct stat *st, int *ret,
 
 	if (st->st_uid != geteuid()) {
 		snprintf(why, sizeof(why), "the file is there and belongs to user %u", st->st_uid);
-		return t->force ? replace(t, ret, err) : refuse(t, -EPERM, why, HINT_OTHER, err);
+		return t->force ? replace(t, p, ret, err) : refuse(t, -EPERM, why, HINT_OTHER, err);
 	}
 	if (st->st_nlink > 1)
-		return t->force ? replace(t, ret, err)
+		return t->force ? replace(t, p, ret, err)
 				: refuse(t, -EMLINK, "the file has other names (hard links)",
 					  HINT_OTHER, err);
-	rc = open_same(t, st, O_RDWR, &fd, err);
+	rc = open_same(t, p, st, O_RDWR, &fd, err);
 	if (rc)
 		return rc;
 	if (st->st_size && !t->force && !t->replaceable(fd))
@@ -111,7 +123,8 @@ static int open_regular(const struct target *t, const struct stat *st, int *ret,
 }
 
 /* Without a reader the kernel says ENXIO, or would wait for ever. */
-static int open_pipe(const struct target *t, const struct stat *st, int *ret, struct err *err)
+static int open_pipe(const struct target *t, const struct place *p, const struct stat *st, int *ret,
+	struct err *err)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};
 	int rc;
@@ -120,7 +133,7 @@ static int open_pipe(const struct target *t, const struct stat *st, int *ret, st
 		return refuse(t, -EPERM, "the pipe belongs to another user",
 			"choose another name; --force writes to it all the same", err);
 	for (int i = 0; i < PIPE_WAIT_SECONDS * 100; i++) {
-		rc = open_same(t, st, O_WRONLY, ret, err);
+		rc = open_same(t, p, st, O_WRONLY, ret, err);
 		if (rc != -ENXIO)
 			return rc;
 		nanosleep(&pause, NULL);
@@ -137,37 +150,98 @@ static const char *kind_of(mode_t mode)
 				: "a device";
 }
 
-static int open_existing(const struct target *t, const struct stat *st, int *ret, struct err *err)
+static int open_existing(const struct target *t, const struct place *p, const struct stat *st,
+	int *ret, struct err *err)
 {
 	char why[80];
 
 	if (S_ISREG(st->st_mode))
-		return open_regular(t, st, ret, err);
+		return open_regular(t, p, st, ret, err);
 	if (S_ISLNK(st->st_mode))
 		return t->force
-			       ? replace(t, ret, err)
+			       ? replace(t, p, ret, err)
 			       : refuse(t, -ELOOP, "it is a symbolic link, which is not followed",
 					 "name the file itself, or have the link replaced by a new "
 					 "file with --force",
 					 err);
 	if (t->streams && S_ISFIFO(st->st_mode))
-		return open_pipe(t, st, ret, err);
+		return open_pipe(t, p, st, ret, err);
 	if (t->streams && S_ISCHR(st->st_mode))
-		return open_same(t, st, O_WRONLY, ret, err);
+		return open_same(t, p, st, O_WRONLY, ret, err);
 	snprintf(why, sizeof(why), "it is %s, not a regular file", kind_of(st->st_mode));
 	return refuse(t, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL, why,
-		t->streams ? "name a file, a pipe, or - for standard output"
-			   : "name a file; to send a recording elsewhere, copy it when it is done",
-		err);
+		t->streams ? HINT_STREAMS : HINT_FILE, err);
+}
+
+/* The first link on the way that is neither root's nor this user's; *ret_uid: whose. */
+static bool foreign_link(char *dir, uid_t *ret_uid)
+{
+	struct stat st;
+
+	for (char *end = dir + 1; end[-1]; end++) {
+		char was = *end;
+		bool is_link;
+
+		if (was && was != '/')
+			continue;
+		*end = '\0';
+		is_link = !lstat(dir, &st) && S_ISLNK(st.st_mode);
+		*end = was;
+		*ret_uid = st.st_uid;
+		if (is_link && st.st_uid && st.st_uid != geteuid())
+			return true;
+		if (!was)
+			break;
+	}
+	return false;
+}
+
+/* Links to directories are followed only where nobody else can have made them, as
+ * fs.protected_symlinks has it. Without any on the way nobody can put one there meanwhile. */
+static int place_open(const struct target *t, struct place *ret, struct err *err)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+	const char *slash = strrchr(t->path, '/');
+	char dir[PATH_MAX] = ".", why[96];
+	uid_t uid;
+	int fd;
+
+	ret->name = slash ? slash + 1 : t->path;
+	if (slash && snprintf(dir, sizeof(dir), "%.*s", (int)(slash + 1 - t->path), t->path) >=
+			     (int)sizeof(dir))
+		return failed(t, -ENAMETOOLONG, err);
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, dir, &how, sizeof(how));
+	if (fd < 0 && errno != ENOENT && errno != ENOTDIR) {
+		if (foreign_link(dir, &uid)) {
+			snprintf(why, sizeof(why),
+				"a directory on the way is a symbolic link of user %u", uid);
+			return refuse(t, -ELOOP, why, "name the directory that it leads to", err);
+		}
+		fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (fd < 0)
+		return failed(t, -errno, err);
+	ret->dir = fd;
+	return 0;
 }
 
 int target_open(const struct target *t, int *ret, struct err *err)
 {
+	_cleanup_close_ int dir = -1;
+	struct place p;
 	struct stat st;
+	int rc = place_open(t, &p, err);
 
-	if (!lstat(t->path, &st))
-		return open_existing(t, &st, ret, err);
-	return errno == ENOENT ? create(t, ret, err) : failed(t, -errno, err);
+	if (rc)
+		return rc;
+	dir = p.dir;
+	if (!*p.name)
+		return refuse(t, -EISDIR, "it is a directory, not a regular file",
+			t->streams ? HINT_STREAMS : HINT_FILE, err);
+	if (!fstatat(dir, p.name, &st, AT_SYMLINK_NOFOLLOW))
+		return open_existing(t, &p, &st, ret, err);
+	return errno == ENOENT ? create(t, &p, ret, err) : failed(t, -errno, err);
 }
 
 int target_descriptor(const char *path)

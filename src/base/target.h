@@ -21,10 +21,11 @@ struct target {
  * -errno with an error that names the way out. What is new has mode 0600 and was not there before
  * (O_EXCL). A regular file that is there is opened as it is, with all it has: the caller empties
  * it; it is of this user, has no other name, and `replaceable` says yes. A symbolic link is never
- * followed. With `force` what is another user's, a link, or has other names is replaced by a new
- * file (rename), so that nothing is written through it. Directories, sockets and block devices are
- * refused. A named pipe must be of this user, and is waited for until somebody reads it, for
- * PIPE_WAIT_SECONDS at most.
+ * followed, nor is one to a directory on the way, but for those of this user and of root. With
+ * `force` what is another user's, a link, or has other names is replaced by a new file (rename), so
+ * that nothing is written through it. Directories, sockets and block devices are refused. A named
+ * pipe must be of this user, and is waited for until somebody reads it, for PIPE_WAIT_SECONDS at
+ * most.
  */
 int target_open(const struct target *t, int *ret, struct err *err);
 

@@ -147,9 +147,39 @@ static void test_links(void **state)
 	assert_holds(at("precious"), "precious");
 	assert_int_equal(access(at("nosuch"), F_OK), -1);
 	unlink(at("link"));
+	unlink(at("link"));
 	unlink(at("dangling"));
 	unlink(at("hard"));
 	unlink(at("precious"));
+}
+
+/* A link to a directory is followed if nobody else made it. */
+static void test_linked_directories(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	replaceable_says = true;
+	assert_int_equal(mkdir(at("real"), 0700), 0);
+	assert_int_equal(symlink("real", at("ours")), 0);
+	write_to(at("ours/file"), false);
+	assert_int_equal(stat(at("real/file"), &st), 0);
+	assert_refused(at("nowhere/file"), false, true, -ENOENT, "No such file");
+	assert_refused(at("ours/file/file"), false, true, -ENOTDIR, "Not a directory");
+	assert_refused(at("real/"), false, true, -EISDIR, "it is a directory");
+	if (!geteuid()) {
+		assert_int_equal(symlink("real", at("theirs")), 0);
+		assert_int_equal(lchown(at("theirs"), OTHER, OTHER), 0);
+		assert_refused(
+			at("theirs/new"), false, true, -ELOOP, "symbolic link of user 12345");
+		assert_refused(at("theirs/new"), true, true, -ELOOP, "symbolic link of user 12345");
+		assert_refused(at("theirs/file"), false, true, -ELOOP, "symbolic link");
+		assert_int_equal(access(at("real/new"), F_OK), -1);
+		unlink(at("theirs"));
+	}
+	unlink(at("real/file"));
+	unlink(at("ours"));
+	rmdir(at("real"));
 }
 
 static void test_foreign(void **state)
@@ -291,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_new),
 		cmocka_unit_test(test_replaceable),
 		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_linked_directories),
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_pipe),
