@@ -26,8 +26,8 @@ static bool explains(const struct report *r, const struct finding *c, const stru
 		return false;
 	if (s->folds)
 		return s->losses & (LOSS_SPACE | LOSS_FLUSH) ? c->tgid == s->tgid
-		       : s->grown_bytes       ? c->grown_bytes >= s->grown_bytes / PART
-					      : c->held_bytes >= s->held_bytes / PART;
+		       : s->grown_bytes ? c->grown_bytes >= s->grown_bytes / PART
+					: c->held_bytes >= s->held_bytes / PART;
 	if (s->yields)
 		return !c->yields && s->cgroup && c->cgroup == s->cgroup;
 	return !s->cgroup || !c->cgroup || report_cgroup_within(r, s->cgroup, c->cgroup);
@@ -84,6 +84,8 @@ static void absorb(struct report *r, struct finding *c, const struct finding *s)
 	finding_line(r, c->evidence, "hence: %s", s->title ? s->title : s->rule);
 	if (s->yields)
 		yield_take(r, c, s);
+	if (s->advises && s->try_[0])
+		finding_line(r, c->try_, "For %s: %s", report_process(r, s->tgid), s->try_[0]);
 	if (c->benign)
 		return;
 	c->level = MAX(c->level, s->level);

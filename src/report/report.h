@@ -138,6 +138,7 @@ struct finding {
 	/* It tells what hurts, not why: it goes below the finding that explains it, which takes
 	 * over its cost. */
 	bool symptom;
+	bool advises; /* … but the first line of its advice stays, below that of the cause */
 	bool yields; /* a cause, but one within the same group tells more: it goes below that */
 	/* A sum, most of which one who holds as much may explain: then it goes below that. One of
 	 * 2 also goes below one of 1. */

@@ -83,7 +83,7 @@ static void swapped_tell(
 	u64 limit = group_limit(facts, h);
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	x->symptom = true;
+	x->symptom = x->advises = true;
 	x->losses = LOSS_SWAP;
 	x->cgroup = limit ? h->cgroup : 0;
 	x->why = "A collector looks at all of the heap again and again. What is in swap comes back "

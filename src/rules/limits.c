@@ -306,12 +306,26 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	limits_advise(r, x, s, k, f);
 }
 
+/* Nobody has made a pool of huge pages, and the program asked once whether there is one: it goes on
+ * without. */
+static bool is_mere_try(const struct limits *s, u8 why, const struct failure *f)
+{
+	const struct facts *facts = &s->held.facts;
+
+	return why == MAPS_WHY_HUGETLB && f->times <= 1 && facts_known(facts, "hugepages/2M/nr") &&
+	       !facts_last(facts, "hugepages/2M/nr") && !facts_last(facts, "hugepages/1G/nr");
+}
+
 static int report(void *v, struct report *r)
 {
 	const struct limits *s = v;
 
-	for (size_t i = 0; i < s->failures.n; i++)
-		tell(r, s, groups_key(&s->failures, i), groups_value(&s->failures, i));
+	for (size_t i = 0; i < s->failures.n; i++) {
+		const struct failure_key *k = groups_key(&s->failures, i);
+
+		if (!is_mere_try(s, k->why, groups_value(&s->failures, i)))
+			tell(r, s, k, groups_value(&s->failures, i));
+	}
 	return 0;
 }
 

@@ -552,6 +552,14 @@ void limits_advise(struct report *r, struct finding *x, const struct limits *s,
 			 ? "The limit holds whether memory is free or not: the call fails, and "
 			   "programs often report that as \"out of memory\"."
 			 : "The limit holds however much memory is free: the call fails.";
+	if (k->why == MAPS_WHY_HUGETLB && x->level == LEVEL_NOTE) {
+		x->why =
+			"Most programs that ask for huge pages of the pool try once and go on "
+			"with ordinary pages, as PostgreSQL does with huge_pages=try: then nothing "
+			"has failed, but each access needs more of the page tables.";
+		finding_line(
+			r, x->try_, "Nothing has to be done, unless it is to have huge pages:");
+	}
 	if (f->call == MAPS_FORK)
 		tasks_tell(r, x, k->why, f, &s->held);
 	if (advise_other(r, x, k->why, f, &s->held))

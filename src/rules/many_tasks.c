@@ -57,6 +57,11 @@ static void tell_threads(struct report *r, const struct held *h)
 	if (t.bytes > t.first_bytes)
 		finding_line(r, x->evidence, "%llu more than a few seconds before",
 			t.bytes - t.first_bytes);
+	if (more)
+		finding_line(r, x->try_,
+			"See which code starts them: `memwhy count --stacks=user --for 10s -p %u "
+			"sched:sched_process_fork`",
+			t.most->last.tgid);
 	threads_lines(r, x, h, t.most->last.tgid);
 }
 

@@ -501,6 +501,18 @@ static void test_limit_levels(void **unused)
 	limit_met(&b, MAPS_MMAP, MAPS_WHY_HUGETLB, 12, 0, 1);
 	assert_int_equal(only(&b)->level, LEVEL_NOTE);
 	end(&b);
+	/* Where nobody has made a pool, to ask for it once is no trouble at all; again and again
+	 * is. */
+	for (u32 times = 1; times <= 2; times++) {
+		limit_met(&b, MAPS_MMAP, MAPS_WHY_HUGETLB, 12, 0, times);
+		value(&b, SYSTEM_COUNT, "hugepages/2M/nr", 0, NULL);
+		assert_int_equal(conclude(&b), times - 1);
+		end(&b);
+	}
+	limit_met(&b, MAPS_MMAP, MAPS_WHY_HUGETLB, 12, 0, 1);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/nr", 8, NULL);
+	assert_true(says(only(&b)->try_, "Nothing has to be done, unless"));
+	end(&b);
 	limit_met(&b, MAPS_MLOCK, MAPS_WHY_MEMLOCK, 12, MIB, 2);
 	assert_int_equal(only(&b)->level, LEVEL_RISK);
 	end(&b);
@@ -826,6 +838,8 @@ static void test_more_threads(void **unused)
 			assert_true(f->losses & LOSS_SPACE);
 			assert_non_null(
 				strstr(f->title, "pool (pid 8) has 800 threads, and ever more:"));
+			assert_true(says(f->try_, "`memwhy count --stacks=user --for 10s -p 8 "
+						  "sched:sched_process_fork`"));
 		}
 		end(&b);
 	}

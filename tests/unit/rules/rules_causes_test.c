@@ -299,7 +299,8 @@ static void test_collector_swaps(void **unused)
 		.heap_limit_bytes = 256 * MIB, .collector_ns = 8200 * NSEC_PER_MSEC);
 	x = only(&f);
 	assert_non_null(strstr(x->title, "70.0 MiB of its memory are in swap"));
-	assert_true(x->symptom && x->losses == LOSS_SWAP && x->cgroup == 42);
+	assert_true(x->symptom && x->advises && x->losses == LOSS_SWAP && x->cgroup == 42);
+	assert_non_null(strstr(x->try_[0], "-Xmx150m")); /* the line that stays */
 	assert_true(says(x->try_, "limit of its group (200 MiB): -Xmx150m, in place of 256 MiB"));
 	assert_false(says(x->try_, "-Xmx512m"));
 	view_close(&f);

@@ -907,6 +907,35 @@ static void test_explain_rank(void **unused)
 	}
 }
 
+/* A heap that lies in swap goes below what fills the group; what may be done about it stays. */
+static void test_explain_advises(void **unused)
+{
+	struct bench b;
+	struct report *r = &b.report;
+	struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_pressure, 1);
+	report_init(r, "check", &b.stream);
+	f = report_finding(r, LEVEL_WARNING, "swap");
+	f->losses = LOSS_SWAP;
+	finding_line(r, f->try_, "Give it memory.");
+	f = report_finding(r, LEVEL_RISK, "garbage-collection");
+	f->losses = LOSS_SWAP;
+	f->symptom = f->advises = true;
+	f->tgid = 7;
+	finding_line(r, f->try_, "Start it with a heap that fits: -Xmx150m");
+	report_explain(r);
+	report_rank(r);
+	assert_int_equal(r->findings.n, 1);
+	f = &r->findings.v[0];
+	assert_string_equal(f->rule, "swap");
+	assert_string_equal(f->try_[0], "Give it memory.");
+	assert_string_equal(
+		f->try_[1], "For victim (pid 7): Start it with a heap that fits: -Xmx150m");
+	end(&b);
+}
+
 /* A limit that is hit goes below who hits it, where that is known, and what is work anybody wants
  * done gets no worse by what it costs. */
 static void test_explain_yields(void **unused)
@@ -1661,6 +1690,7 @@ int main(void)
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_explain_rank),
 		cmocka_unit_test(test_explain_yields),
+		cmocka_unit_test(test_explain_advises),
 		cmocka_unit_test(test_explain_folds),
 		cmocka_unit_test(test_explain_advice),
 		cmocka_unit_test(test_explain_mappings),
