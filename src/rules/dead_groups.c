@@ -238,9 +238,8 @@ static void tell_try(struct report *r, struct finding *x, const struct cgroup_dy
 	if (!known || keeps_in_tmpfs(d))
 		finding_line(r, x->try_,
 			"A file in tmpfs that outlived its group keeps the group until somebody "
-			"removes the file, whatever caches are dropped. To see these files, "
-			"largest "
-			"first: `memwhy where --files`");
+			"removes the file, whatever caches are dropped. Which files keep which "
+			"groups: `memwhy where --files --table removed_groups`");
 	if (known && keeps(d, d->anon_bytes))
 		finding_line(r, x->try_,
 			"Anonymous memory is of processes that were moved to other groups, until "

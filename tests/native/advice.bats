@@ -131,6 +131,18 @@ advice() { # RULE PROGRAM NAME PATTERN
 	quiet
 }
 
+@test "advice: groups that files in tmpfs keep go with the files, which where --files names" {
+	[ -e $zoo_memory/memory.force_empty ] || skip "needs the memory controller of cgroup v1"
+	zoo_start tests/zoo/dead-jobs.py
+	look dead-groups "of files in tmpfs"
+	told
+	PATH=$BUILD:$PATH carry_out try "^memwhy where --files --table removed_groups\$" >"$scratch/files"
+	grep -q "/dev/shm/zoo-jobs-$zoo_pid/" "$scratch/files"
+	find "/dev/shm/zoo-jobs-$zoo_pid" -type f -delete
+	look dead-groups "of files in tmpfs"
+	quiet
+}
+
 # In an IPC namespace of its own: segments of others are not ours to remove.
 segments() {
 	local kept keeper=
