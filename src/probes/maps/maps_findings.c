@@ -139,7 +139,10 @@ static void try_rlimit(
 	finding_line(r, f->try_, "`prlimit --pid %u --%s=%llu:`", k->tgid, option, k->limit * 2);
 	finding_line(r, f->undo, "`prlimit --pid %u --%s=%llu:`", k->tgid, option, k->limit);
 	finding_line(r, f->try_,
-		"It is set where the process is started: ulimit, LimitAS= and the like of systemd");
+		"That lasts as long as the process. For those that come after it, set the limit "
+		"where they are started: ulimit in a script, LimitAS= and the like in a unit of "
+		"systemd, or prlimit of their parent: `ps -o ppid= -p %u`",
+		k->tgid);
 }
 
 static void try_strict(const struct maps_tables *t, struct report *r, struct finding *f)
