@@ -533,6 +533,8 @@ static int comparison_run(struct comparison *c, struct options *o, bool *ret_reg
 		rc = c->all ? comparison_of_all(c, o) : comparison_of(c, o, ret_regression);
 	if (rc == -ENOMEM && c->in.first[1] < c->in.v.n)
 		rc = recording_too_large(first(c, 1)->path, o, c->err);
+	if (rc)
+		output_drop(&c->out);
 	if (c->out.file && output_close(&c->out, rc ? NULL : c->err) && !rc)
 		rc = -EIO;
 	return rc;

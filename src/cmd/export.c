@@ -286,6 +286,8 @@ static int export(const struct command *cmd, struct options *o)
 	struct exporting e = {};
 	int rc = export_write(&e, o);
 
+	if (rc)
+		output_drop(&e.out);
 	if (e.out.file && output_close(&e.out, rc ? NULL : &e.err) && !rc)
 		rc = -EIO;
 	if (!rc && e.taken.damaged)

@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/child.h"
 #include "base/closest.h"
 #include "base/progress.h"
 #include "cmd/ours.h"
@@ -76,11 +78,69 @@ static bool same_file(const char *a, const char *b)
 					      x.st_ino == y.st_ino));
 }
 
+static struct {
+	const char *path;
+	struct stat st;
+} fresh; /* for the process of fresh_watch() */
+
+/* Nothing of others is lost with an empty file; that of another name is not ours. */
+static void fresh_drop(void)
+{
+	struct stat now;
+
+	if (!lstat(fresh.path, &now) && now.st_dev == fresh.st.st_dev &&
+		now.st_ino == fresh.st.st_ino && !now.st_size)
+		unlink(fresh.path);
+}
+
+/* Until a word comes: the file stays. Else the other process failed, or was killed. */
+static void fresh_watch(int socket)
+{
+	char stays;
+
+	child_shut_in("memwhy-out", socket);
+	if (read(0, &stays, 1) != 1 || stays != 'y')
+		fresh_drop();
+}
+
+/* Who reads bytes of others is shut in before it knows whether there is a report of them. */
+static void fresh_begin(const struct options *o, struct output *out, int fd)
+{
+	pid_t pid;
+
+	fresh.path = o->out;
+	out->fresh = !fstat(fd, &fresh.st) && S_ISREG(fresh.st.st_mode);
+	if (out->fresh && o->input && child_begin(SOCK_STREAM, 0, fresh_watch, &pid, &out->drops))
+		out->drops = 0;
+}
+
+void output_drop(struct output *out)
+{
+	char word = 'n';
+
+	if (!out->fresh || out->started)
+		return;
+	if (!out->drops)
+		fresh_drop();
+	else if (write(out->drops, &word, 1) == 1 && !read(out->drops, &word, 1))
+		out->fresh = false; /* it has ended */
+}
+
+static void fresh_end(struct output *out)
+{
+	if (out->drops && out->fresh && write(out->drops, "y", 1) != 1)
+		out->fresh = false;
+	if (out->drops)
+		close(out->drops);
+	out->drops = 0;
+}
+
 /* A descriptor that whoever ran memwhy opened is written to as it is. */
 static int fd_open(const struct options *o, struct output *out, struct err *err)
 {
 	const struct target to = ours_report(o);
 	int given = target_descriptor(o->out), fd, rc;
+	bool there;
 	struct stat st;
 
 	if (given >= 0) {
@@ -89,9 +149,12 @@ static int fd_open(const struct options *o, struct output *out, struct err *err)
 	}
 	if (same_file(o->out, o->input) || same_file(o->out, o->record))
 		return err_set(err, -EINVAL, "--out: %.200s is the recording", o->out);
+	there = !lstat(o->out, &st);
 	rc = target_open(&to, &fd, err);
 	if (rc)
 		return rc;
+	if (!there)
+		fresh_begin(o, out, fd);
 	out->empties = !fstat(fd, &st) && S_ISREG(st.st_mode);
 	return fd;
 }
@@ -290,6 +353,7 @@ int output_close(struct output *out, struct err *err)
 {
 	int rc = 0;
 
+	fresh_end(out);
 	if (out->close && fclose(out->file))
 		rc = err_errno(err, -errno, "writing the report");
 	out->file = NULL;

@@ -12,6 +12,8 @@ struct output {
 	bool close;
 	bool empties; /* a file that may have had something in it: cut at the first output */
 	bool started; /* something was printed */
+	bool fresh;   /* the file was not there before */
+	int drops;    /* a socket to who takes such a file away, where this process may not; or 0 */
 	bool ascii;   /* the text is for a locale that has nothing else */
 	bool limited; /* --limit was given */
 	u32 limit;
@@ -45,6 +47,8 @@ static inline void output_page_goes_on(struct output *out)
 
 /* What follows the last rows. */
 int output_end(struct output *out, const struct report *r, struct err *err);
+/* A run failed: a file that is new and that nothing was written to goes. */
+void output_drop(struct output *out);
 /* What is no report, to standard error: as the locale can have it. */
 void output_say(const struct str *s);
 /* Fails if not everything could be written (a full disk, a closed pipe). */

@@ -258,6 +258,8 @@ static int report_one(const struct command *cmd, struct options *o)
 
 	if (!rc)
 		rc = paged_show(&p);
+	if (rc)
+		output_drop(&p.out);
 	if (p.out.file && output_close(&p.out, rc ? NULL : &p.err) && !rc)
 		rc = -EIO;
 	if (!rc && p.damaged)

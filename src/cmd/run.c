@@ -624,6 +624,8 @@ static int running_close(struct running *g, int rc)
 		rc = closed;
 		g->err = last;
 	}
+	if (rc)
+		output_drop(&g->out);
 	if (g->out.file) {
 		closed = output_close(&g->out, &last);
 		if (closed && !rc) {

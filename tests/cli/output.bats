@@ -377,6 +377,28 @@ each_json() { # FILTER
 	tried
 }
 
+# What is made of a recording is opened before the recording is read, by a process that may remove nothing.
+@test "output: a run that fails leaves no empty file; one that was there stays" {
+	head -c 1000 "$run_mw" >cut.mw
+	for words in "export --to pprof --of nosuch $run_mw" "export --to sqlite $BATS_TEST_FILENAME" "report $BATS_TEST_FILENAME" \
+		"report cut.mw" "diff $run_mw cut.mw" "faults --input $run_mw --sort nosuch" "faults -p 4194304"; do
+		mw $words --out report
+		[ "$status" -ne 0 ] || try refuse "$words: no error"
+		[ ! -e report ] || try refuse "$words: a file is left"
+		: >report
+		mw $words --out report
+		[ -e report ] || try refuse "$words: a file of others is gone"
+		rm -f report
+	done
+	mw_ok faults --input "$run_mw" --limit 1 -q --out report
+	[ -s report ]
+	# with nothing to say it is there, and empty
+	mw_ok export --to folded --of faults -c nobody "$run_mw" --out none
+	[ -e none ]
+	[ ! -s none ]
+	tried
+}
+
 # Notes on files (user attributes), by which a report in csv is known.
 needs_file_notes() {
 	[ "$(stat -f -c %T .)" != tmpfs ] || skip "tmpfs has no user attributes before Linux 6.6"

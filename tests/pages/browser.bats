@@ -44,14 +44,29 @@ browser() {
 	[ -s net.json ]
 }
 
-@test "browser: names of a hostile program stay text" {
-	cp /bin/true '<img src=x onerror=1>'
-	"$MEMWHY" faults --record hostile.mw --out /dev/null -- './<img src=x onerror=1>'
-	"$MEMWHY" report hostile.mw --out hostile.html
-	browser --dump-dom "file://$PWD/hostile.html" >dom.html 2>said
-	grep -q '&lt;img src=x' dom.html || refuse "the name is not there"
-	! grep -qi '<img' dom.html || refuse "the name became an element"
-	! grep CONSOLE said || refuse "the console"
+@test "browser: names of hostile programs stay text, and go through every exporter" {
+	names=('<img src=x onerror=1>' '<script>alert(1)' '"><img src=x>' "';alert(1);'" $'\u202egpj.exe' $'\e]0;t\a<b>' $'\xff\xfe\xc3('
+		$'two\nlines\tx' '{{1}}-->]]>' '=1+1&lt;$(id)')
+	[ "${#names[@]}" -eq 10 ]
+	for name in "${names[@]}"; do
+		cp /bin/true "$name"
+		"$MEMWHY" faults --stacks --record hostile.mw --out /dev/null -- "./$name"
+		"$MEMWHY" report hostile.mw --out hostile.html
+		browser --dump-dom "file://$PWD/hostile.html" >dom.html 2>said
+		grep -q 'data-ready="yes"' dom.html || try refuse "$(printf %q "$name"): no page"
+		! grep -qi '<img\|<script>alert' dom.html || try refuse "$(printf %q "$name") became an element"
+		! grep CONSOLE said || try refuse "$(printf %q "$name"): the console"
+		for to in pprof speedscope folded sqlite perfetto; do
+			"$MEMWHY" export --to $to --force --out made.$to hostile.mw 2>err || try refuse "$(printf %q "$name"): $to: $(<err)"
+		done
+		jq -e '.profiles | length > 0' made.speedscope >/dev/null || try refuse "$(printf %q "$name"): speedscope"
+		! has_controls <made.folded || try refuse "$(printf %q "$name"): folded"
+		[ "$(sqlite3 made.sqlite 'PRAGMA integrity_check')" = ok ] || try refuse "$(printf %q "$name"): sqlite"
+		[ "$(zcat made.pprof | wc -c)" -gt 1000 ] || try refuse "$(printf %q "$name"): pprof"
+		[ -s made.perfetto ] || try refuse "$(printf %q "$name"): perfetto"
+		[ "$name" != '<img src=x onerror=1>' ] || grep -q '&lt;img src=x' dom.html || try refuse "the name is not there"
+	done
+	tried
 }
 
 @test "browser: a picture at each width, light and dark" {
