@@ -12,6 +12,9 @@
 /* There are no sizes in kallsyms. Past the last function of a module or of the kernel lies
  * something else, and no function is as long as this. */
 #define FUNCTION_MAX_BYTES (1UL << 20)
+/* Past the last function of a module there may be code that has no names: of modules that were
+ * loaded since, or of the initialisation of one, which the kernel forgets. */
+#define LAST_MAX_BYTES 8192UL
 
 static bool is_text(char type)
 {
@@ -260,11 +263,20 @@ static bool is_end_marker(const char *name)
 	return !strcmp(name, "_etext") || !strcmp(name, "_einittext");
 }
 
+static bool is_last_of_module(const struct kallsyms *k, size_t i)
+{
+	u32 module = k->list.v[i].module;
+
+	return module && (i + 1 == k->list.n || k->list.v[i + 1].module != module) &&
+	       strcmp(k->names.buf + k->modules.v[module - 1], "[bpf]") != 0;
+}
+
 int kallsyms_find(const struct kallsyms *k, u64 address, struct kallsyms_hit *ret)
 {
 	size_t lo = 0, hi = k->list.n;
 	const struct kallsym *sym;
 	const char *name;
+	u64 most;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -278,7 +290,8 @@ int kallsyms_find(const struct kallsyms *k, u64 address, struct kallsyms_hit *re
 		return -ENOENT;
 	sym = &k->list.v[lo - 1];
 	name = k->names.buf + sym->name;
-	if (address - sym->address >= FUNCTION_MAX_BYTES || is_end_marker(name))
+	most = is_last_of_module(k, lo - 1) ? LAST_MAX_BYTES : FUNCTION_MAX_BYTES;
+	if (address - sym->address >= most || is_end_marker(name))
 		return -ENOENT;
 	*ret = (struct kallsyms_hit){
 		.name = name,

@@ -73,6 +73,22 @@ static void parses(void **state)
 	}
 }
 
+/* Code of a module that is not in the text lies behind that of another one. */
+static void after_a_module(void **state)
+{
+	_cleanup_kallsyms_ struct kallsyms k;
+
+	(void)state;
+	assert_int_equal(parse(captured, strlen(captured), 4096, &k, NULL), 0);
+	assert_symbol(&k, 0xffffffffc0300400 + 8191, "ext4_other", "[ext4]", 8191);
+	assert_nothing(&k, 0xffffffffc0300400 + 8192);
+	assert_symbol(&k, 0xffffffffc0300000 + 1023, "ext4_find", "[ext4]", 1023);
+	assert_nothing(&k, 0xffffffffc0200000 + 8192);
+	/* programs of BPF may be long */
+	assert_symbol(
+		&k, 0xffffffffc0100000 + 65536, "bpf_prog_6deef7357e7b4530_probe", "[bpf]", 65536);
+}
+
 static void hidden(void **state)
 {
 	static const char text[] = "0000000000000000 T startup_64\n"
@@ -198,7 +214,8 @@ static void this_host(void **state)
 		checked += !strcmp(hit.name, name);
 	}
 	fclose(f);
-	/* All but the second and further names of an address, BPF programs, and what ends the text. */
+	/* All but the second and further names of an address, BPF programs, and what ends the text.
+	 */
 	assert_true(checked + k.list.n / 50 > k.list.n);
 }
 
@@ -222,6 +239,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses),
+		cmocka_unit_test(after_a_module),
 		cmocka_unit_test(hidden),
 		cmocka_unit_test(empty),
 		cmocka_unit_test(hostile),
