@@ -108,6 +108,65 @@ refaults() {
 	[ "$(jq -c .rows now)" = "$(jq -c .rows again)" ]
 }
 
+# times: hundredths of a second that the program waited for the disk, as the kernel counts its delays, and ran
+times() {
+	awk '{ print $42, $14 + $15 }' "/proc/$worker/stat"
+}
+
+# waits LIMIT: in three seconds at this limit: $waited and $ran
+waits() {
+	local waited_before ran_before
+	# version 1 refuses where a try reclaims nothing
+	for _ in $(seq 100); do
+		if echo "$1" >"$group/$limit_file"; then break; fi
+		sleep 0.1 3>&-
+	done 2>/dev/null
+	[ "$(<"$group/$limit_file")" -le "$1" ]
+	sleep 1 3>&-
+	read -r waited_before ran_before < <(times)
+	sleep 3 3>&-
+	read -r waited ran < <(times)
+	waited=$((waited - waited_before))
+	ran=$((ran - ran_before))
+	echo "at $1 bytes it waited $waited hundredths of a second, and ran for $ran"
+}
+
+# holds: at the advised limit it waits no longer than was said; at 80 % of that, a twentieth at least
+# of the time in which it does not sleep. (Where others have the CPUs it runs little, and so waits little.)
+holds() {
+	local advised expected
+	"$MEMWHY" limit -g "$group" --for 6s -o json >now
+	advised=$(field advised_bytes)
+	expected=$(jq -r '.findings[0].try[] | select(test("Expect")) | capture("at most (?<p>[0-9.]+) %").p' now)
+	echo "expected $expected %"
+	waits "$advised"
+	awk -v waited="$waited" -v most="$expected" 'BEGIN { exit waited / 3 > most }'
+	waits $((advised / 5 * 4))
+	[ $((waited * 20)) -ge $((waited + ran)) ]
+	[ "$waited" -gt 0 ]
+	echo max >"$group/$limit_file" 2>/dev/null || echo -1 >"$group/$limit_file"
+}
+
+needs_delays() {
+	[ -e /proc/sys/kernel/task_delayacct ] || skip "the kernel counts no delays of tasks, or cannot be told to (5.14)"
+	setting_set kernel.task_delayacct 1
+}
+
+@test "limit: at the advised limit page cache is waited for no longer than was said, at 80 % of it much longer" {
+	needs_delays
+	work 16 4 96 64
+	holds
+	work_end
+}
+
+@test "limit: at the advised limit swap is waited for no longer than was said, at 80 % of it much longer" {
+	needs_delays
+	needs_swap
+	work 64 40 4 0
+	holds
+	work_end
+}
+
 @test "limit: little evidence gives no advice, and says why" {
 	work 4 4 4 4
 	"$MEMWHY" limit -g "$group" --for 1s -o json >now || [ $? -eq 3 ]

@@ -14,7 +14,9 @@ setup() {
 	[ "$(total now)" -eq $(($(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024)) ]
 	for row in free anonymous page_cache tmpfs shared_memory hugetlb slab page_tables kernel_stacks percpu vmalloc \
 		sockets pipes rest; do
-		jq -e --arg row "$row" 'any(.rows[]; .row == $row)' now >/dev/null || { echo "no row $row"; false; }
+		# what processes have open is not looked at for longer than 80 ms: a guest may need more
+		jq -e --arg row "$row" 'any(.rows[]; .row == $row) or ($row == "pipes" and
+			any(.not_checked[]?; test("have open")))' now >/dev/null || { echo "no row $row"; false; }
 	done
 	rest=$(bytes now rest)
 	echo "rest $rest"

@@ -160,7 +160,8 @@ mostly() {
 		hold unix "$((want / 2))"
 		ledger after
 		hold_end
-		if only sockets $((want / 2 * 15 / 16)); then found=1 && break; fi # of 64 KiB, 4 are in slab
+		# of 64 KiB, 4 are in slab
+		if only sockets $((want / 2 * 15 / 16)) && whole_look; then found=1 && break; fi
 	done
 	[ "${found-}" = 1 ]
 	# it has both ends, and what it wrote and did not read is the same: with heads, no more

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define KEPT_IN 10 /* of so many blocks one stays */
@@ -85,6 +86,8 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
+	/* khugepaged would fill again what was trimmed */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	threads = strtoul(argv[1], NULL, 10);
 	blocks = strtoul(argv[2], NULL, 10);
 	in_turn = argc > 3 && !strcmp(argv[3], "turn");

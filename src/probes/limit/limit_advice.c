@@ -92,7 +92,7 @@ static void cure_tell(const struct limit_facts *f, const struct limit_need *n, s
 	}
 	if (n->has_cost)
 		finding_line(r, x->try_,
-			"Expect tasks to wait for memory in at most %.2f %% of the time there.",
+			"Expect tasks to wait for memory in at most %.1f %% of the time there.",
 			100 * n->expected_ratio);
 	finding_line(r, x->verify, "`memwhy limit -g %s --for 60s`", dir);
 }

@@ -17,6 +17,8 @@
 #define LOST_PART 100
 #define STREAM_PART 4 /* room for what is used once, so that it does not push out the rest */
 #define STEP (64ULL << 10)
+/* Reclaim takes now and then a page that is needed: no less is promised. */
+#define LEAST_RATIO 0.005
 
 static u64 followed_bytes(const struct limit_files *f, u64 pages)
 {
@@ -130,7 +132,7 @@ static void stall_weigh(const struct limit_facts *f, struct limit_need *n)
 	n->expected_ratio = pages * ns / ((double)n->elapsed_ns / LATE_PART);
 	if (n->pressed && !n->whole && !n->starved)
 		n->expected_ratio += n->stall_ratio;
-	n->expected_ratio = MIN(n->expected_ratio, 1.0);
+	n->expected_ratio = MIN(MAX(n->expected_ratio, LEAST_RATIO), 1.0);
 }
 
 static int thin_why(const struct limit_facts *f, const struct limit_need *n, u64 lost, u64 uses)

@@ -69,7 +69,8 @@ static const struct cell_column group_columns[] = {
 	CELL_BY(0, "expected_stall_ratio", "EXPECTED", CELL_F64, UNIT_RATIO, COL_LEVEL,
 		"the same at the advised limit, at most: what was first used in the last quarter "
 		"of "
-		"the time, each page at what disks have taken for one since boot (estimated)",
+		"the time, each page at what disks have taken for one since boot (estimated); no "
+		"less than 0.5 %, as reclaim is not exact",
 		expected_cell),
 	CELL_BY(0, "seconds", "SECONDS", CELL_F64, UNIT_NONE, COL_WIDE | COL_ASIDE,
 		"how long it was looked at", seconds_cell),
