@@ -116,11 +116,13 @@ times() {
 # waits LIMIT: in three seconds at this limit: $waited and $ran
 waits() {
 	local waited_before ran_before
-	# version 1 refuses where a try reclaims nothing
+	# version 1 refuses where a try frees nothing, as it does while what goes to swap comes back at once
+	kill -STOP "$worker"
 	for _ in $(seq 100); do
 		if echo "$1" >"$group/$limit_file"; then break; fi
 		sleep 0.1 3>&-
 	done 2>/dev/null
+	kill -CONT "$worker"
 	[ "$(<"$group/$limit_file")" -le "$1" ]
 	sleep 1 3>&-
 	read -r waited_before ran_before < <(times)
