@@ -18,6 +18,19 @@ bool report_cgroup_within(const struct report *r, u64 cgroup, u64 top)
 #define MANY_TIMES 4
 #define PART 3 /* one in so many, of a sum that is estimated on both sides */
 
+/* One group is in the other, or both are in one that is not the top: its limit is of both. */
+static bool shares_limit(const struct report *r, u64 a, u64 b)
+{
+	const char *of_a = stream_cgroup(r->stream, a), *of_b = stream_cgroup(r->stream, b);
+	const char *name_a = of_a ? strrchr(of_a, '/') : NULL;
+	const char *name_b = of_b ? strrchr(of_b, '/') : NULL;
+
+	if (report_cgroup_within(r, a, b) || report_cgroup_within(r, b, a))
+		return true;
+	return name_a && name_b && name_a > of_a && name_a - of_a == name_b - of_b &&
+	       !strncmp(of_a, of_b, (size_t)(name_a - of_a));
+}
+
 /* May `c` be why there is `s`? A trouble of one group is not why another one suffers. */
 static bool explains(const struct report *r, const struct finding *c, const struct finding *s)
 {
@@ -30,7 +43,10 @@ static bool explains(const struct report *r, const struct finding *c, const stru
 					: c->held_bytes >= s->held_bytes / PART;
 	if (s->yields)
 		return !c->yields && s->cgroup && c->cgroup == s->cgroup;
-	return !s->cgroup || !c->cgroup || report_cgroup_within(r, s->cgroup, c->cgroup);
+	if (!s->cgroup || c->cgroup)
+		return !s->cgroup || report_cgroup_within(r, s->cgroup, c->cgroup);
+	/* A group reclaims for its own limit. */
+	return !(s->losses & LOSS_RECLAIM) || !c->home || shares_limit(r, s->cgroup, c->home);
 }
 
 /* Of several the one of the same group, then that which costs most. */

@@ -135,6 +135,7 @@ struct finding {
 	u32 tgid;               /* the culprit, where it is a process; 0: it is none */
 	u32 losses;             /* enum finding_loss: what it causes, or what this is a sign of */
 	u64 cgroup;             /* where: the group (id); 0: the machine, or not known */
+	u64 home;               /* the group that the culprit is in; 0: not known */
 	/* It tells what hurts, not why: it goes below the finding that explains it, which takes
 	 * over its cost. */
 	bool symptom;

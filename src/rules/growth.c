@@ -19,6 +19,7 @@
 #define SPACE_OF_ANON 4.0                      /* times the growth of memory: it is not used */
 #define NOTES 3                                /* of what may never hurt */
 #define MIN_KIN 3
+#define ANCESTORS 8     /* of one name, that are looked through */
 #define PATH_LEAST 0.15 /* of the sampled faults: a smaller share says nothing */
 #define ONE_PART 0.7    /* of what a family grew: one process that has it is told alone */
 
@@ -296,6 +297,7 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 	if (!f)
 		return;
 	f->tgid = tgid;
+	f->home = g->cgroup;
 	who = report_process(r, tgid);
 	if (g->headless)
 		who = report_text(r, "%s, whose first thread has ended,", who);
@@ -321,9 +323,17 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 		tell_heap(r, f, tgid, g, path);
 }
 
-static bool is_of_kin(const struct grown *g, u32 tgid, const struct kin_key *k)
+/* Below its leader, others of its name between them. */
+static bool is_of_kin(
+	const struct state *s, const struct grown *g, u32 tgid, const struct kin_key *k)
 {
-	return !strncmp(g->comm, k->comm, COMM_LEN) && (tgid == k->leader || g->ppid == k->leader);
+	for (int i = 0; i < ANCESTORS && g && !strncmp(g->comm, k->comm, COMM_LEN); i++) {
+		if (tgid == k->leader || g->ppid == k->leader)
+			return true;
+		tgid = g->ppid;
+		g = groups_find(&s->sums.by, &tgid);
+	}
+	return false;
 }
 
 /* Of a family's growth, what its process that grew most has. */
@@ -335,7 +345,7 @@ static const struct grown *biggest_of(const struct state *s, const struct kin_ke
 		const struct grown *g = groups_value(&s->sums.by, i);
 		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
 
-		if (!is_of_kin(g, tgid, k) || !g->anon.n ||
+		if (!is_of_kin(s, g, tgid, k) || !g->anon.n ||
 			(best && growth_bytes(&g->anon) <= growth_bytes(&best->anon)))
 			continue;
 		best = g;
@@ -353,7 +363,7 @@ static u64 group_of_kin(const struct state *s, const struct kin_key *k)
 	for (size_t i = 0; i < s->sums.by.n; i++) {
 		const struct grown *g = groups_value(&s->sums.by, i);
 
-		if (!is_of_kin(g, *(const u32 *)groups_key(&s->sums.by, i), k))
+		if (!is_of_kin(s, g, *(const u32 *)groups_key(&s->sums.by, i), k))
 			continue;
 		if (cgroup && g->cgroup != cgroup)
 			return 0;
@@ -368,7 +378,7 @@ static void kin_mark(struct state *s, const struct kin_key *k)
 		struct grown *g = groups_value(&s->sums.by, i);
 		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
 
-		if (is_of_kin(g, tgid, k))
+		if (is_of_kin(s, g, tgid, k))
 			g->told = true;
 	}
 }
@@ -386,6 +396,7 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 	if (!f)
 		return;
 	f->tgid = last->leader;
+	f->home = group_of_kin(s, k);
 	piles = last->processes > last->first_processes + last->first_processes / 8;
 	f->title = report_text(r,
 		"%u processes of %s (below %s)%s grow together: %s of anonymous memory a second",

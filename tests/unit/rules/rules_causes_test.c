@@ -1197,7 +1197,8 @@ static void test_growth_together_in_group(void **unused)
 	} group = {.h = {sizeof(group), REC_CGROUP, 0, 0}, .id = 42, .length = 3, .path = "/db"};
 
 	(void)unused;
-	for (u32 apart = 0; apart < 2; apart++) { /* one of them is in another group */
+	/* One of them is in another group; all the others are children of the first. */
+	for (u32 apart = 0, below = 7; apart < 2; apart += below == 8, below ^= 7 ^ 8) {
 		const struct finding *x;
 		struct fixture f;
 
@@ -1209,7 +1210,8 @@ static void test_growth_together_in_group(void **unused)
 		for (u64 i = 0; i <= 20; i++) {
 			for (u32 k = 0; k < 8; k++)
 				PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0,
-					HALF_SECOND(i), .tgid = 8 + k, .ppid = 7, .comm = "writer",
+					HALF_SECOND(i), .tgid = 8 + k, .ppid = k ? below : 7,
+					.comm = "writer",
 					.cgroup = 42 + (k ? 0 : apart),
 					.anon_bytes = 10 * MIB + i * 128 * 1024);
 			family(&f, i, 8, (100 + i) * MIB);
@@ -1217,6 +1219,7 @@ static void test_growth_together_in_group(void **unused)
 		x = only(&f);
 		assert_int_equal(x->level, apart ? LEVEL_NOTE : LEVEL_WARNING);
 		assert_int_equal(says(x->evidence, "limit of its group (112 MiB) lasts"), !apart);
+		assert_int_equal(x->home, apart ? 0 : 42);
 		view_close(&f);
 	}
 }
