@@ -230,6 +230,11 @@ static bool starves_cache(const struct cgroup_usage *cg, const struct pain *p)
 	       (p->refaults_second >= REFAULTS_RISK && p->file_refaults * 2 > p->refaults);
 }
 
+static bool is_unwritten(const struct cgroup_usage *cg)
+{
+	return cg->dirty_bytes * 2 > cg->file_bytes;
+}
+
 static const char *filler_text(
 	struct report *r, const struct cgroup_usage *cg, const struct pain *p)
 {
@@ -255,7 +260,10 @@ static const char *filler_text(
 				"%.0f %% is page cache, too little of it: %.0f pages a second are "
 				"read back (refaults)",
 				(double)cg->file_bytes / all, p->refaults_second);
-		return report_text(r, "%.0f %% is page cache, hardly any of which is read again",
+		return report_text(r,
+			is_unwritten(cg) ? "%.0f %% is page cache, most of it not on disk yet"
+					 : "%.0f %% is page cache, hardly any of which is read "
+					   "again",
 			(double)cg->file_bytes / all);
 	case BY_SHMEM:
 		return report_text(r, "%.0f %% is files in tmpfs and shared memory (shmem)",

@@ -760,6 +760,7 @@ static void test_cgroup_stream(void **unused)
 		assert_int_equal(f->level, ms > 500 ? LEVEL_RISK : LEVEL_NOTE);
 		assert_int_equal(says(f->try_, "Nothing has to be done"), ms == 500);
 		assert_int_equal(says(f->try_, "oflag=direct"), ms > 500);
+		assert_non_null(strstr(f->title, "page cache, most of it not on disk yet"));
 		assert_true(says(f->evidence, "60.0 MiB of its page cache are not written yet"));
 		end(&b);
 	}
@@ -878,6 +879,45 @@ static void test_explain(void **unused)
 	assert_int_equal(r->findings.v[1].cgroup, 43);
 	assert_string_equal(r->findings.v[2].rule, "other");
 	end(&b);
+}
+
+/* What a group reclaims for its limit is nothing that grows elsewhere. */
+static void test_explain_elsewhere(void **unused)
+{
+	static const struct {
+		const char *grows, *reclaims;
+		bool explains;
+	} cases[] = {
+		{"/app/web", "/app", true},
+		{"/app", "/app/web", true},
+		{"/app/web", "/app/db", true},
+		{"/app", "/job", false},
+		{"/app/web", "/job/web", false},
+		{"/", "/job", false},
+		{NULL, "/job", true}, /* not known */
+	};
+	struct bench b;
+	struct report *r = &b.report;
+	struct finding *f;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		begin(&b, &rule_pressure, 1);
+		if (cases[i].grows)
+			group(&b, 42, cases[i].grows);
+		group(&b, 43, cases[i].reclaims);
+		report_init(r, "check", &b.stream);
+		f = report_finding(r, LEVEL_RISK, "growth");
+		f->losses = LOSS_RECLAIM;
+		f->home = cases[i].grows ? 42 : 0;
+		f = report_finding(r, LEVEL_CRITICAL, "reclaim-stalls");
+		f->symptom = true;
+		f->losses = LOSS_RECLAIM;
+		f->cgroup = 43;
+		report_explain(r);
+		assert_int_equal(r->findings.n, cases[i].explains ? 1 : 2);
+		end(&b);
+	}
 }
 
 /* What costs many times as much time comes first, also where its rule thinks less of it. */
@@ -1688,6 +1728,7 @@ int main(void)
 		cmocka_unit_test(test_cgroup_cache_left),
 		cmocka_unit_test(test_cgroup_refaults),
 		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_explain_elsewhere),
 		cmocka_unit_test(test_explain_rank),
 		cmocka_unit_test(test_explain_yields),
 		cmocka_unit_test(test_explain_advises),
