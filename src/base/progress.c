@@ -87,6 +87,22 @@ void progress_say(const char *fmt, ...)
 	draw(&line);
 }
 
+#define FOREVER_NS (1ULL << 62)
+
+void progress_look(u64 since_ns, u64 left_ns)
+{
+	char buf[UNIT_BUF];
+
+	if (left_ns >= FOREVER_NS)
+		progress_say("looking for %llu s; Ctrl-C ends it, with a report",
+			since_ns / NSEC_PER_SEC);
+	else if (left_ns >= NSEC_PER_SEC)
+		progress_say("looking, %llu s to go; Ctrl-C ends it sooner, with a report",
+			(left_ns + NSEC_PER_SEC / 2) / NSEC_PER_SEC);
+	else
+		progress_say("looking, %s to go", fmt_ns(buf, left_ns));
+}
+
 void progress_step(const char *what, u64 done, u64 total)
 {
 	char a[UNIT_BUF], b[UNIT_BUF];

@@ -15,6 +15,8 @@ void progress_enable(int fd);
 void progress_disable(void);
 /* Draws it now. */
 void progress_say(const char *fmt, ...) _printf_(1, 2);
+/* How long it has been looked for, and will be; a century or more: until it is interrupted. */
+void progress_look(u64 since_ns, u64 left_ns);
 /* "what: 12 of 400", or without a total "what: 12": not before a while has passed since done was 0
  * or less than before, and not oftener than can be read. Cheap enough for an inner loop. */
 void progress_step(const char *what, u64 done, u64 total);

@@ -120,6 +120,12 @@ struct capture {
 	const void *opts;  /* its own options, for OPTS_OF; NULL: none was given */
 };
 
+/* Nobody watches, interval by interval: it looks for days, and is not to be noticed. */
+static inline bool capture_is_service(const struct capture *c)
+{
+	return c->opt.sample_ns && !c->opt.watch_ns;
+}
+
 /* Frees what its probes had in common. */
 void capture_close(struct capture *c);
 /* Sends a record; fills in the time where it is 0. */

@@ -39,14 +39,13 @@ void burst_open(
 	spec->due(c); /* what it compares with next time */
 }
 
-/* Who watches for minutes, and a service, sees enough of what happens often with a quarter of them.
- */
+/* Who watches for minutes sees enough of what happens often with a quarter of them, and a service,
+ * which looks for days, with an eighth. */
 static u64 burst_every(const struct burst *b)
 {
-	const struct capture_options *o = &b->c->opt;
-	bool rarer = (o->watch_ns || o->sample_ns) && b->spec->length_ns < b->spec->every_ns / 2;
-
-	return b->spec->every_ns * (rarer ? 4 : 1);
+	if (b->spec->length_ns >= b->spec->every_ns / 2)
+		return b->spec->every_ns;
+	return b->spec->every_ns * (capture_is_service(b->c) ? 8 : b->c->opt.watch_ns ? 4 : 1);
 }
 
 u64 burst_next(const struct burst *b)

@@ -19,6 +19,7 @@
 
 #define WAKE_ROOM_MIN 64
 #define ASIDE_NS (4 * NSEC_PER_SEC)
+#define SAME_LOOK_NS (200 * NSEC_PER_MSEC)
 
 struct probe_run {
 	const struct probe *probe;
@@ -44,7 +45,7 @@ struct probe_run {
 	void *state;     /* of the sampler */
 	void *source;    /* state of the source; NULL: it is not open */
 	void *bpf_state; /* capture.state */
-	u64 next_sample_ns;
+	u64 looked_ns, next_sample_ns;
 	u64 aside_ns; /* until then nothing is read, where somebody watches something else */
 };
 
@@ -142,8 +143,9 @@ static int tables_open(struct probe_run *run)
 	return rc;
 }
 
-/* Once a quarter of the room in the first table is taken, we are to be woken: others may want the
- * CPU too. With hardly any room a drain would make none: most keys are of processes that live. */
+/* Once a quarter of the room in the first table is taken (gentle: half) we are to be woken: others
+ * may want the CPU too. With hardly any room a drain would make none: most keys are of who lives.
+ */
 static void wake_arm(struct probe_run *run)
 {
 	int map = attach_map(run->attached, "table_fill");
@@ -153,7 +155,7 @@ static void wake_arm(struct probe_run *run)
 	run->woken = false;
 	if (map < 0 || bpf_map_lookup_elem(map, &made, &n))
 		return;
-	at = room < WAKE_ROOM_MIN ? 0 : n + room / 4;
+	at = room < WAKE_ROOM_MIN ? 0 : n + room / (run->c->opt.gentle ? 2 : 4);
 	bpf_map_update_elem(map, &wake, &at, BPF_ANY);
 }
 
@@ -214,20 +216,35 @@ static int bpf_open(struct probe_run *run, struct err *err)
 	return run->probe->bpf->attach ? run->probe->bpf->attach(run->c, run->attached, err) : 0;
 }
 
+/* Of a screen, and of a service, which nobody watches at all. */
 static bool is_aside(const struct probe_run *run)
 {
-	return run->probe->aside && run->c->opt.watch_ns;
+	return run->probe->aside && (run->c->opt.watch_ns || capture_is_service(run->c));
 }
 
+/* In a service all look at the same times, as each time it wakes up costs by itself. */
 static int sampler_look(struct probe_run *run, u64 now_ns)
 {
 	const struct probe_sampler *s = run->probe->sampler;
-	u64 gap = MAX(s->every_ns, run->c->opt.sample_ns);
+	u64 gap = MAX(s->every_ns, run->c->opt.sample_ns), due;
 
 	if (is_aside(run))
 		gap = MAX(gap, ASIDE_NS);
-	run->next_sample_ns = s->every_ns ? now_ns + gap : UINT64_MAX;
+	due = now_ns + gap;
+	if (capture_is_service(run->c) && gap)
+		due -= (now_ns - MIN(run->c->begin_ns, now_ns)) % gap;
+	run->looked_ns = now_ns;
+	run->next_sample_ns = s->every_ns ? due : UINT64_MAX;
 	return s->sample(run->c, run->state);
+}
+
+/* Of an interval: what a service has looked at in the same turn it does not look at again. */
+static int sampler_conclude(struct probe_run *run)
+{
+	u64 now = clock_mono_ns();
+	bool again = capture_is_service(run->c) && now < run->looked_ns + SAME_LOOK_NS;
+
+	return again && !run->c->ending ? 0 : sampler_look(run, now);
 }
 
 static int sampler_open(struct probe_run *run, struct err *err)
@@ -506,15 +523,16 @@ static int tables_drain(struct probe_run *run)
 	return rc;
 }
 
-static bool drain_waits(struct probe_run *run)
+/* What a service tells of an interval is all of it. */
+static bool drain_waits(struct probe_run *run, bool sample)
 {
-	u64 now = clock_mono_ns();
+	u64 every = MAX(run->c->opt.watch_ns, run->c->opt.sample_ns), now = clock_mono_ns();
 
 	if (!is_aside(run) || run->c->ending || run->woken)
 		return false;
-	if (now < run->aside_ns)
+	if (now < run->aside_ns && !(sample && capture_is_service(run->c)))
 		return true;
-	run->aside_ns = now + ASIDE_NS - run->c->opt.watch_ns / 2;
+	run->aside_ns = now + ASIDE_NS - every / 2;
 	return false;
 }
 
@@ -522,7 +540,7 @@ int probe_drain(struct probe_run *run, bool sample)
 {
 	int rc, leaves = 0;
 
-	if (drain_waits(run))
+	if (drain_waits(run, sample))
 		return 0;
 	do
 		rc = probe_drain_ring(run);
@@ -536,7 +554,7 @@ int probe_drain(struct probe_run *run, bool sample)
 	if (!rc && run->attached)
 		rc = losses_send(run, sample || run->c->ending);
 	if (!rc && sample && run->probe->sampler)
-		rc = sampler_look(run, clock_mono_ns());
+		rc = sampler_conclude(run);
 	if (!rc && run->source)
 		rc = source_send(run, sample);
 	return rc;

@@ -93,16 +93,18 @@ static bool fills_up(const struct session *s)
 	return false;
 }
 
-static int session_drain(struct session *s, bool sample)
+enum drain { DRAIN_FULL_ONES, DRAIN_ALL, DRAIN_AND_SAMPLE };
+static int session_drain(struct session *s, enum drain what)
 {
-	int rc = s->c.unwind ? unwind_take(s->c.unwind) : names_follow(s->c.names);
+	int rc = s->c.unwind ? unwind_take(s->c.unwind) : names_follow(s->c.names), leaves = 0;
 	u64 begun = clock_mono_ns(), now;
-	int leaves = 0;
 
 	for (size_t i = 0; i < s->n_runs && !rc && !(leaves = capture_leaves(&s->c)); i++)
-		rc = probe_drain(s->runs[i], sample);
+		if (what != DRAIN_FULL_ONES || probe_fills_up(s->runs[i]))
+			rc = probe_drain(s->runs[i], what == DRAIN_AND_SAMPLE);
 	rc = rc ? rc : MIN(leaves, 0);
-	rc = rc ? rc : names_drained(s->c.names, s->c.ending);
+	if (!rc && what != DRAIN_FULL_ONES) /* others may still have keys of what has ended */
+		rc = names_drained(s->c.names, s->c.ending);
 	now = clock_mono_ns();
 	s->drain_ns = now + (now - begun) / DRAIN_REST;
 	return rc;
@@ -115,7 +117,7 @@ static int drain_meanwhile(struct session *s)
 
 	for (size_t i = 0; i < s->n_runs && rc >= 0; i++)
 		rc = probe_drain_ring(s->runs[i]);
-	return rc >= 0 && fills_up(s) ? session_drain(s, false) : MIN(rc, 0);
+	return rc >= 0 && fills_up(s) ? session_drain(s, DRAIN_FULL_ONES) : MIN(rc, 0);
 }
 
 /* Whoever watches sees the first numbers, and may have seen enough, while others are attached. */
@@ -292,6 +294,7 @@ static int names_begin(struct session *s)
 		.user_stacks = cfg->opt.user_stacks,
 		.debug_info = cfg->debug_info,
 		.sparing = cfg->opt.gentle,
+		.rest = cfg->names_rest,
 		.servers = cfg->opt.debuginfod_ns ? &s->servers : NULL,
 		.capture = &s->c,
 	};
@@ -383,9 +386,12 @@ static int session_begin(struct session *s, struct err *err)
 	return rc && !err->code ? err_errno(err, rc, "starting the session") : rc;
 }
 
-static u64 housekeeping_ns(const struct session *s)
+/* With drain_ns in step with the intervals, and with what else is done then. */
+static u64 housekeeping_next(const struct session *s, u64 now)
 {
-	return s->cfg->drain_ns ? s->cfg->drain_ns : HOUSEKEEPING_NS;
+	u64 every = s->cfg->drain_ns ? s->cfg->drain_ns : HOUSEKEEPING_NS;
+
+	return now + every - (s->cfg->drain_ns ? (now - s->c.begin_ns) % every : 0);
 }
 
 static void clocks_begin(struct session *s)
@@ -395,7 +401,7 @@ static void clocks_begin(struct session *s)
 	s->c.begin_ns = now;
 	s->deadline_ns = s->cfg->for_ns ? now + s->cfg->for_ns : UINT64_MAX;
 	s->tick_ns = s->cfg->interval_ns ? now + s->cfg->interval_ns : UINT64_MAX;
-	s->housekeeping_ns = now + housekeeping_ns(s);
+	s->housekeeping_ns = housekeeping_next(s, now);
 	s->watch_ns = now + COST_WATCH_NS;
 	s->watch_wait_ns = COST_WATCH_NS;
 }
@@ -463,12 +469,17 @@ static int cost_send(struct session *s)
 	return capture_emit(&s->c, &cost.h);
 }
 
+static int session_names(struct session *s)
+{
+	return names_symbolize(s->c.names, s->c.ending || s->cfg->brief_names);
+}
+
 /* Everything a reader needs to make sense of what was sent so far, then the mark, which bears the
  * time when counting ended: naming takes some more. */
 static int session_mark(struct session *s, u16 kind, u64 time_ns)
 {
 	struct rec_tick tick = REC_INIT(struct rec_tick, kind, time_ns);
-	int rc = names_symbolize(s->c.names, s->c.ending || s->cfg->brief_names);
+	int rc = s->c.ending || !names_rest(s->c.names) ? session_names(s) : 0;
 
 	/* Who watches knows in ten seconds that maps grew: it takes a file of /proc for each. */
 	if (!s->c.opt.watch_ns || kind != REC_TICK || time_ns >= s->maps_ns) {
@@ -495,26 +506,26 @@ static int events_named(struct session *s)
 
 	if (!s->cfg->on_events || !s->cfg->events_named)
 		return 0;
-	rc = names_symbolize(s->c.names, s->c.ending || s->cfg->brief_names);
+	rc = session_names(s);
 	return rc ? rc : events_tell(s);
 }
 
 /* Beside a command the terminal is the command's. */
 static void session_say(const struct session *s)
 {
-	u64 now = clock_mono_ns(), left = s->deadline_ns - MIN(now, s->deadline_ns);
-	char buf[UNIT_BUF];
+	u64 now = clock_mono_ns();
 
-	if (s->cfg->argv)
-		return;
-	if (s->deadline_ns == UINT64_MAX)
-		progress_say("looking for %llu s; Ctrl-C ends it, with a report",
-			(now - s->c.begin_ns) / NSEC_PER_SEC);
-	else if (left >= NSEC_PER_SEC)
-		progress_say("looking, %llu s to go; Ctrl-C ends it sooner, with a report",
-			(left + NSEC_PER_SEC / 2) / NSEC_PER_SEC);
-	else
-		progress_say("looking, %s to go", fmt_ns(buf, left));
+	if (!s->cfg->argv)
+		progress_look(now - s->c.begin_ns, s->deadline_ns - MIN(now, s->deadline_ns));
+}
+
+static int tick_tell(struct session *s)
+{
+	int rc = s->cfg->on_tick ? s->cfg->on_tick(s->cfg->arg) : 0;
+
+	if (rc == 1 && !(rc = session_names(s)))
+		rc = s->cfg->on_tick(s->cfg->arg);
+	return rc;
 }
 
 static int session_timers(struct session *s)
@@ -532,25 +543,25 @@ static int session_timers(struct session *s)
 	}
 	/* The interval that ends with the session is reported by its end. */
 	if (!rc && (now >= s->tick_ns || s->asked) && now < s->deadline_ns) {
-		rc = session_drain(s, true);
+		rc = session_drain(s, DRAIN_AND_SAMPLE);
 		rc = rc ? rc : session_mark(s, REC_TICK, now);
-		rc = rc || !s->cfg->on_tick ? rc : s->cfg->on_tick(s->cfg->arg);
+		rc = rc ? rc : tick_tell(s);
 		/* Of those that a busy machine let pass by, one is made. */
 		while (now >= s->tick_ns)
 			s->tick_ns += s->cfg->interval_ns;
 		s->asked = false;
-		s->housekeeping_ns = now + housekeeping_ns(s);
+		s->housekeeping_ns = housekeeping_next(s, now);
 		s->over |= scope_is_over(s);
 		session_say(s);
 	} else if (!rc && now >= s->housekeeping_ns) {
-		rc = session_drain(s, false);
+		rc = session_drain(s, DRAIN_ALL);
 		rc = rc ? rc : events_named(s);
 		rc = rc ? rc : cost_send(s);
-		s->housekeeping_ns = now + housekeeping_ns(s);
+		s->housekeeping_ns = housekeeping_next(s, now);
 		s->over |= scope_is_over(s);
 		session_say(s);
 	} else if (!rc && fills_up(s) && now >= s->drain_ns) {
-		rc = session_drain(s, false);
+		rc = session_drain(s, DRAIN_FULL_ONES);
 		rc = rc ? rc : events_named(s);
 	}
 	s->over |= now >= s->deadline_ns;
@@ -619,7 +630,7 @@ static int session_finish(struct session *s)
 	if (!rc)
 		rc = session_events(s);
 	if (!rc)
-		rc = session_drain(s, true);
+		rc = session_drain(s, DRAIN_AND_SAMPLE);
 	if (!rc)
 		rc = names_symbolize(s->c.names, true);
 	rc = rc ? rc : capture_leaves(&s->c);

@@ -23,7 +23,8 @@ struct session_config {
 	u64 drain_ns;    /* between drains, where no table fills up; 0: a second */
 	char **argv;     /* the command to run and observe, NULL: none */
 	bool apart;      /* its standard output is our standard error */
-	/* Called after each tick's records were sent; 0 or -errno to end the session. */
+	/* Called after each tick's records were sent; 0 or -errno to end the session. 1: what is
+	 * told needs names that names_rest put off; it is called again when they were sent. */
 	int (*on_tick)(void *arg);
 	/* Called when single events were sent; with events_named once a second, when what they
 	 * need to be named (stacks, symbols) was sent too. 1: the interval is to end now, by a
@@ -33,6 +34,7 @@ struct session_config {
 	/* For a session without end: what was read to name stacks is given back after each naming,
 	 * for less memory and more work. */
 	bool brief_names;
+	u32 names_rest; /* see names_options; at the end of the session there are all names */
 	/* SIGHUP and SIGUSR1 are given to this, in place of what they mean otherwise (the end, a
 	 * report now); 0 or -errno to end the session. May be NULL. */
 	int (*on_signal)(void *arg, int number);

@@ -64,6 +64,14 @@ static void told_set(struct service *s, const struct report *r)
 	}
 }
 
+bool journal_has_news(const struct service *s, const struct report *r)
+{
+	vec_each (f, &r->findings)
+		if (!was_told(s, f))
+			return true;
+	return false;
+}
+
 void journal_findings(struct service *s, const struct report *r)
 {
 	vec_each (f, &r->findings) {

@@ -19,8 +19,9 @@
 /* A service is not to be noticed. */
 #define SAMPLE_NS (2 * NSEC_PER_SEC)
 #define DRAIN_NS (2 * NSEC_PER_SEC)
-#define WRITE_MS 60000 /* for an incident, at the end */
-#define STACK_EVERY 61 /* a prime, so that a program's own rhythm is not sampled */
+#define NAMES_REST 500
+#define WRITE_MS 60000  /* for an incident, at the end */
+#define STACK_EVERY 251 /* a prime, so that a program's own rhythm is not sampled */
 
 /* All records pass here, in the session's thread. */
 static int service_put(struct sink *sink, const struct rec *r)
@@ -61,7 +62,7 @@ static void incident_tell(struct service *s, const struct written *w)
 	counts_tell(s);
 }
 
-/* After a tick: all that was counted has names. */
+/* After a tick that put no names off: all that was counted has its own. */
 static void incident_write(struct service *s)
 {
 	struct written w;
@@ -88,24 +89,33 @@ static void incidents_end(struct service *s)
 	incident_take(s, WRITE_MS);
 }
 
+/* 1: what is new has to have names first. */
 static int service_tick(void *arg)
 {
 	struct service *s = arg;
 	u64 now = clock_mono_ns();
+	bool due = s->box && blackbox_is_due(s->box), named = s->named;
 	struct report r;
 	int rc;
 
-	if (s->box && blackbox_is_due(s->box))
+	if (due && !named)
+		return s->named = true;
+	s->named = false;
+	if (due)
 		incident_write(s);
 	/* A tick for an incident alone does not end the interval of the findings. */
 	if (now + TURN_NS < s->report_next_ns)
 		return 0;
-	s->report_next_ns = now + s->cfg.interval_ns;
 	report_init(&r, "check", &s->pipe->stream);
 	r.has_findings = true;
 	rc = pipeline_report(s->pipe, &r);
 	report_add_stream_notes(&r);
 	report_conclude(&r, NULL);
+	if (!rc && !named && journal_has_news(s, &r)) {
+		report_destroy(&r);
+		return s->named = true;
+	}
+	s->report_next_ns = now + s->cfg.interval_ns;
 	if (!rc) {
 		metrics_findings(s->metrics, &r);
 		journal_findings(s, &r);
@@ -357,6 +367,7 @@ static int service_session(struct service *s, struct session_result *ret, struct
 		.on_tick = service_tick,
 		.on_events = service_turn,
 		.brief_names = true,
+		.names_rest = s->push ? 0 : NAMES_REST, /* a profile without names is another one */
 		.on_signal = service_signal,
 		.helpers = {s->writer.pid, s->profiler.pid},
 		.arg = s,

@@ -40,6 +40,7 @@ struct service {
 	int notify_fd;
 	u64 watchdog_ns, watchdog_next_ns, turn_next_ns;
 	bool ready; /* said so */
+	bool named; /* the names of this tick are all there */
 	VEC(struct told) told;
 	/* Shared with the server's thread. */
 	pthread_mutex_t lock;
@@ -53,6 +54,8 @@ void service_answer(void *arg, const struct http_request *q, struct http_answer 
 /* Makes the page of what was found. (pages.c) */
 void service_page(struct service *s, const struct report *r);
 /* Lines for the journal: one JSON object each. (journal.c) */
+/* Has it a finding that was not told in the interval before? */
+bool journal_has_news(const struct service *s, const struct report *r);
 void journal_findings(struct service *s, const struct report *r);
 void journal_kill(struct service *s, const struct rec *r);
 void journal_daemon_kill(struct service *s, const struct rec *r);

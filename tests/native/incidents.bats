@@ -49,6 +49,8 @@ kill_one() {
 	[ "$(jq '[.rows[] | select(.comm == "touch" and .count != null) | .count] | add' "$BATS_TEST_TMPDIR/f")" -eq "$minor" ]
 	# All processes and frames that rows name have names.
 	jq -e '[.rows[] | select(.table == "process") | select(.comm == "?" or .comm == "")] | length == 0' "$BATS_TEST_TMPDIR/f"
+	# So has code: naming rests after the first interval, but what is written has all names.
+	"$MEMWHY" faults --input "$(file asked)" --stacks -o folded | grep -q '^touch;.*touch_pages'
 	# Counters of the kernel that did not change meanwhile, settings, memory in all.
 	"$MEMWHY" thp --input "$(file asked)" -o json | jq -e '[.rows[] | select(.table == "settings")] | length > 3'
 	"$MEMWHY" check --input "$(file asked)" -o json | jq -e '.schema == "memwhy/1"'

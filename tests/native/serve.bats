@@ -461,7 +461,7 @@ posted() { # JQ'S FILTER
 		go tool pprof -raw "$BATS_TEST_TMPDIR/$n.pb.gz" >>"$BATS_TEST_TMPDIR/raw"
 	done
 	grep -q 'faults/count' "$BATS_TEST_TMPDIR/raw"
-	grep -q 'one page fault in 61' "$BATS_TEST_TMPDIR/raw"
+	grep -q 'one page fault in 251' "$BATS_TEST_TMPDIR/raw"
 	grep -q ' touch_pages \| main ' "$BATS_TEST_TMPDIR/raw" # the workload's function
 	kill "$engine"
 	service_stop

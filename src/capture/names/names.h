@@ -13,10 +13,13 @@
 #include "sym/process_map.h"
 
 struct names_options {
-	u8 cgroup_version;          /* enum scope_cgroup */
-	bool user_stacks;           /* follow address spaces as they change (perf MMAP2 events) */
-	bool debug_info;            /* lines and inlined functions, not only function names */
-	bool sparing;               /* see reader_names_how */
+	u8 cgroup_version; /* enum scope_cgroup */
+	bool user_stacks;  /* follow address spaces as they change (perf MMAP2 events) */
+	bool debug_info;   /* lines and inlined functions, not only function names */
+	bool sparing;      /* see reader_names_how */
+	/* Naming reads whole tables of symbols: it rests for so many times as long as it took, five
+	 * minutes at most; 0: never. */
+	u32 rest;
 	struct debuginfod *servers; /* asked for debug files that are not here; NULL: none */
 	struct reader *reader; /* reads files of others; NULL: this process does, in its cage */
 	const struct capture *capture; /* its last pass asks whether to leave; NULL: it does not */
@@ -86,6 +89,8 @@ u32 names_kernel_symbol(struct names *n, u64 address);
 /* Resolves and sends the symbols of all frames not yet sent. last: what was read of a file is given
  * back when its frames are done, so that no two files are in memory at once. */
 int names_symbolize(struct names *n, bool last);
+/* Is that to be left for later? */
+bool names_rest(const struct names *n);
 /* Says with a note, once, that nothing is left to read files with. */
 int names_tell_readers(struct names *n, struct capture *c);
 /* Says with notes what could not be followed or named. */

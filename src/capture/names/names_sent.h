@@ -51,6 +51,7 @@ struct names {
 	struct groups stacks;  /* 128-bit hash of frame ids -> id */
 	struct groups pairs;   /* stack_pair -> id of a stack, the same in every process */
 	size_t resolved;       /* frames whose symbols were sent */
+	u64 rest_ns;           /* names rest until then */
 	u64 unread;            /* modules without names, as who read them died */
 	bool other_kernel;
 	bool unread_told; /* that from now on no file is read */

@@ -6,11 +6,14 @@
 
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "base/progress.h"
 #include "capture/names/names_sent.h"
 #include "capture/reader/reader_names.h"
 #include "sym/perfmap.h"
 #include "sym/rootfs.h"
+
+#define REST_MOST_NS (300 * NSEC_PER_SEC)
 
 /* The name that its program gave to code made at run time. */
 static int made_resolve(struct names *n, const struct frame_key *key, struct sym_frame *ret)
@@ -265,9 +268,15 @@ static int groups_symbolize(struct names *n, const struct pending *v, size_t cou
 	return rc;
 }
 
+bool names_rest(const struct names *n)
+{
+	return clock_mono_ns() < n->rest_ns;
+}
+
 int names_symbolize(struct names *n, bool last)
 {
 	VEC(struct pending) pending = {};
+	u64 begun = clock_mono_ns(), now;
 	int rc = 0;
 
 	if (n->resolved == n->frames.n)
@@ -288,6 +297,8 @@ int names_symbolize(struct names *n, bool last)
 	budget_pass_end(&n->budget);
 	perf_maps_forget_ended(n->perf_maps);
 	n->resolved = n->frames.n;
+	now = clock_mono_ns();
+	n->rest_ns = now + MIN((now - begun) * n->opt.rest, REST_MOST_NS);
 	vec_free(&pending);
 	return rc;
 }

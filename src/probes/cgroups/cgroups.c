@@ -373,7 +373,7 @@ static int cgroups_open(struct capture *c, void *state, struct err *err)
 	int rc = m ? survey(c) : -ENOMEM;
 
 	g->watched = c->opt.watch_ns != 0;
-	g->service = c->opt.sample_ns && !g->watched;
+	g->service = capture_is_service(c);
 	groups_init(&g->last, sizeof(u64), sizeof(struct last));
 	if (!rc && !cgroup_mounts_read(m)) {
 		g->tree.hierarchy = m->memory;
