@@ -95,6 +95,12 @@ void blackbox_put(struct blackbox *b, const struct stream *names, const struct r
 	triggers_feed(b->triggers, names, r);
 }
 
+void blackbox_daemon_kill(
+	struct blackbox *b, const struct stream *names, const struct daemon_kill *k)
+{
+	triggers_daemon_kill(b->triggers, names, k);
+}
+
 void blackbox_findings(struct blackbox *b, const struct report *r)
 {
 	triggers_findings(b->triggers, r);

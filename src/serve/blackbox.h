@@ -24,6 +24,8 @@ int blackbox_new(const struct blackbox_config *cfg, const struct writer *writer,
 void blackbox_free(struct blackbox *b);
 void blackbox_config(struct blackbox *b, const struct blackbox_config *cfg);
 void blackbox_put(struct blackbox *b, const struct stream *names, const struct rec *r);
+void blackbox_daemon_kill(
+	struct blackbox *b, const struct stream *names, const struct daemon_kill *k);
 void blackbox_findings(struct blackbox *b, const struct report *r);
 void blackbox_ask(struct blackbox *b);
 /* Has something fired, long enough ago that what followed is in the ring too? */

@@ -151,11 +151,6 @@ static void oom_take(struct sums *s, const struct rec *rec)
 	tally_sums_of_killed(s->tally, r->victim_cgroup)->oom_kills++;
 }
 
-static void daemon_take(struct sums *s, const struct rec *rec)
-{
-	s->daemon_kills += daemon_kill_begins(&s->daemons, (const struct daemon_kill *)rec);
-}
-
 static void value_take(struct sums *s, const struct rec *rec)
 {
 	struct system_value v = *(const struct system_value *)rec;
@@ -273,7 +268,6 @@ static const struct {
 	{REC_WAITS_LOCK, lock_take, sizeof(struct waits_lock)},
 	{REC_WAITS_DIRTY, dirty_take, sizeof(struct waits_dirty)},
 	{REC_OOM_KILL, oom_take, sizeof(struct oom_kill)},
-	{REC_DAEMON_KILL, daemon_take, sizeof(struct daemon_kill)},
 	{REC_SYSTEM_VALUE, value_take, sizeof(struct system_value)},
 	{REC_SYSTEM_PRESSURE, pressure_take, sizeof(struct system_pressure)},
 	{REC_FRAG_ZONE, zone_take, sizeof(struct frag_zone)},
@@ -298,6 +292,13 @@ void metrics_feed(struct metrics *m, const struct rec *r)
 			tally_look(m->s.tally, ((const struct rec_cgroup *)r)->id, &m->lock);
 		return;
 	}
+}
+
+void metrics_daemon_kill(struct metrics *m)
+{
+	pthread_mutex_lock(&m->lock);
+	m->s.daemon_kills++;
+	pthread_mutex_unlock(&m->lock);
 }
 
 void metrics_findings(struct metrics *m, const struct report *r)

@@ -35,6 +35,8 @@ void metrics_limit(struct metrics *m, u64 max_series);
  * in "other". */
 void metrics_settle(struct metrics *m);
 void metrics_feed(struct metrics *m, const struct rec *r);
+/* A kill by a daemon; what ends its processes one by one is one (daemon_kills.h). */
+void metrics_daemon_kill(struct metrics *m);
 /* The findings of the interval that has just ended, in place of those before. */
 void metrics_findings(struct metrics *m, const struct report *r);
 /* What is known of a group's container and pod: see tally_killed(). By the thread that feeds. */

@@ -23,6 +23,16 @@
 #define WRITE_MS 60000  /* for an incident, at the end */
 #define STACK_EVERY 251 /* a prime, so that a program's own rhythm is not sampled */
 
+static void daemon_kill_take(struct service *s, const struct daemon_kill *k)
+{
+	if (daemon_kill_begins(&s->daemons, k)) {
+		metrics_daemon_kill(s->metrics);
+		if (s->box)
+			blackbox_daemon_kill(s->box, &s->pipe->stream, k);
+	}
+	journal_daemon_kill(s, &k->h);
+}
+
 /* All records pass here, in the session's thread. */
 static int service_put(struct sink *sink, const struct rec *r)
 {
@@ -36,7 +46,7 @@ static int service_put(struct sink *sink, const struct rec *r)
 	if (r->kind == REC_OOM_KILL && r->size >= sizeof(struct oom_kill))
 		journal_kill(s, r);
 	if (r->kind == REC_DAEMON_KILL && r->size >= sizeof(struct daemon_kill))
-		journal_daemon_kill(s, r);
+		daemon_kill_take(s, (const struct daemon_kill *)r);
 	if (r->kind == REC_NOTE && r->size >= sizeof(struct rec_note))
 		journal_note(s, r);
 	return s->pipe->sink.put(&s->pipe->sink, r);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "record/pipeline.h"
+#include "serve/daemon_kills.h"
 #include "serve/http.h"
 #include "serve/metrics.h"
 #include "serve/notify.h"
@@ -42,6 +43,7 @@ struct service {
 	bool ready; /* said so */
 	bool named; /* the names of this tick are all there */
 	VEC(struct told) told;
+	struct daemon_kills daemons;
 	/* Shared with the server's thread. */
 	pthread_mutex_t lock;
 	struct str page, page_html; /* the report of the last interval */

@@ -11,7 +11,6 @@
 #include "probes/slab/slab.h"
 #include "probes/stalls/stalls.h"
 #include "probes/system/system.h"
-#include "serve/daemon_kills.h"
 #include "serve/tally.h"
 #include "serve/metrics.h"
 
@@ -45,7 +44,6 @@ struct sums {
 	u64 dirty_sleeps, dirty_ns;
 	u64 oom_kills; /* seen by BPF */
 	u64 daemon_kills;
-	struct daemon_kills daemons;
 	u64 vmstat[VMSTAT_SERIES_MAX];
 	bool vmstat_known[VMSTAT_SERIES_MAX];
 	VEC(struct system_value) memory; /* of /proc/meminfo, by name */

@@ -13,7 +13,6 @@
 #include "probes/oom/oom.h"
 #include "probes/stalls/stalls.h"
 #include "probes/system/system.h"
-#include "serve/daemon_kills.h"
 
 #define HITS_MAX 4096  /* groups whose hits are remembered */
 #define RESTS_MAX 1024 /* reasons that rest; beyond that the one whose rest ends first */
@@ -33,7 +32,6 @@ struct triggers {
 	struct fired fired;
 	VEC(struct rested) rests;
 	VEC(struct hits) hits;
-	struct daemon_kills daemons;
 	u64 longest_ns; /* of all stalls so far */
 };
 
@@ -111,16 +109,15 @@ static void kill_look(struct triggers *t, const struct stream *names, const stru
 		path ? path : "");
 }
 
-static void daemon_look(struct triggers *t, const struct stream *names, const struct rec *rec)
+void triggers_daemon_kill(
+	struct triggers *t, const struct stream *names, const struct daemon_kill *k)
 {
-	const struct daemon_kill *k = (const struct daemon_kill *)rec;
 	const char *path = stream_cgroup(names, k->victim_cgroup);
 	bool killed = k->signal == SIGKILL;
 
-	if (daemon_kill_begins(&t->daemons, k))
-		fire(t, "daemon-kill", "%.*s %s %.*s (%u)%s%.120s%s", COMM_LEN, k->comm,
-			killed ? "killed" : "told", COMM_LEN, k->victim_comm, k->victim_tgid,
-			path ? " of " : "", path ? path : "", killed ? "" : " to end");
+	fire(t, "daemon-kill", "%.*s %s %.*s (%u)%s%.120s%s", COMM_LEN, k->comm,
+		killed ? "killed" : "told", COMM_LEN, k->victim_comm, k->victim_tgid,
+		path ? " of " : "", path ? path : "", killed ? "" : " to end");
 }
 
 /*
@@ -206,8 +203,6 @@ void triggers_feed(struct triggers *t, const struct stream *names, const struct 
 {
 	if (r->kind == REC_OOM_KILL && r->size >= sizeof(struct oom_kill))
 		kill_look(t, names, r);
-	if (r->kind == REC_DAEMON_KILL && r->size >= sizeof(struct daemon_kill))
-		daemon_look(t, names, r);
 	if (r->kind == REC_STALLS_AGG && r->size >= sizeof(struct stalls_agg))
 		stall_look(t, r);
 	if (r->kind == REC_SYSTEM_PRESSURE && r->size >= sizeof(struct system_pressure))

@@ -5,6 +5,7 @@
 #ifndef MEMWHY_SERVE_TRIGGERS_H
 #define MEMWHY_SERVE_TRIGGERS_H
 
+#include "probes/oom/oom.h"
 #include "report/report.h"
 
 struct trigger_config {
@@ -36,6 +37,9 @@ int triggers_new(const struct trigger_config *cfg, struct triggers **ret);
 void triggers_free(struct triggers *t);
 void triggers_config(struct triggers *t, const struct trigger_config *cfg);
 void triggers_feed(struct triggers *t, const struct stream *names, const struct rec *r);
+/* A kill by a daemon, of which this is the first signal (daemon_kills.h). */
+void triggers_daemon_kill(
+	struct triggers *t, const struct stream *names, const struct daemon_kill *k);
 void triggers_findings(struct triggers *t, const struct report *r);
 void triggers_ask(struct triggers *t);
 bool triggers_urgent(const struct triggers *t);

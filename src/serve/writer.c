@@ -11,6 +11,7 @@
 #include "base/fd_pass.h"
 #include "cage/cage.h"
 
+#define NICE 19 /* under a quota for both of them, as the unit has, the service goes first */
 #define MEMORY_MAX (128UL << 20) /* that it may allocate; a report takes 20 to 60 MiB */
 
 /* Signals to the whole group are for the service. */
@@ -20,6 +21,7 @@ static void shut_in(int socket)
 	int rc;
 
 	child_shut_in("memwhy-writer", socket);
+	(void)setpriority(PRIO_PROCESS, 0, NICE);
 #ifndef __SANITIZE_ADDRESS__
 	setrlimit(RLIMIT_DATA, &(struct rlimit){MEMORY_MAX, MEMORY_MAX});
 #endif

@@ -97,6 +97,8 @@ write_slowly() {
 	grep -qE '^NoNewPrivs:[[:space:]]*1$' <<<"$status"
 	sanitized || grep -qE '^Seccomp:[[:space:]]*2$' <<<"$status"
 	sanitized || grep -qE '^Max data size +134217728 ' "/proc/$(writer)/limits"
+	# Under a quota for both, the service goes first.
+	[ "$(ps -o ni= -p "$(writer)" | tr -d ' ')" = 19 ]
 	# Signals to the whole group are for the service.
 	kill -TERM "$(writer)"
 	kill -USR1 "$(writer)"

@@ -19,6 +19,7 @@
 #include "probes/oom/oom.h"
 #include "probes/stalls/stalls.h"
 #include "probes/system/system.h"
+#include "serve/daemon_kills.h"
 #include "serve/exposition.h"
 #include "serve/listen.h"
 #include "serve/profiler.h"
@@ -683,12 +684,22 @@ static void test_triggers_stall_by_hist(void **state)
 	stream_destroy(&names);
 }
 
+/* As the service does. */
+static void daemon_feed(struct daemon_kills *d, struct triggers *t, const struct daemon_kill *k)
+{
+	struct stream names = names_make();
+
+	if (daemon_kill_begins(d, k))
+		triggers_daemon_kill(t, &names, k);
+	stream_destroy(&names);
+}
+
 /* Who kills, in the right words; each group is a reason, and the rest of it is none. */
 static void test_triggers_daemon(void **state)
 {
 	struct daemon_kill k = REC_INIT(struct daemon_kill, REC_DAEMON_KILL, 1);
-	struct stream names = names_make();
 	struct trigger_config cfg = triggers_usual;
+	struct daemon_kills d = {};
 	struct triggers *t;
 	struct fired f;
 
@@ -698,12 +709,12 @@ static void test_triggers_daemon(void **state)
 	strcpy(k.comm, "earlyoom");
 	strcpy(k.victim_comm, "tab");
 	k.signal = 15, k.victim_tgid = 7, k.victim_cgroup = 1000;
-	triggers_feed(t, &names, &k.h);
+	daemon_feed(&d, t, &k);
 	strcpy(k.comm, "systemd-oomd");
 	k.signal = 9;
 	for (u64 i = 0; i < 6; i++) {
 		k.victim_cgroup = 1001 + i % 2;
-		triggers_feed(t, &names, &k.h);
+		daemon_feed(&d, t, &k);
 		k.victim_tgid++;
 	}
 	triggers_take(t, &f);
@@ -715,17 +726,16 @@ static void test_triggers_daemon(void **state)
 	assert_string_equal(f.reasons[2], "systemd-oomd killed tab (8)");
 	/* Later it is another kill; one that kills single processes ends two of a group. */
 	k.h.time_ns += 60 * NSEC_PER_SEC;
-	triggers_feed(t, &names, &k.h);
+	daemon_feed(&d, t, &k);
 	strcpy(k.comm, "earlyoom");
 	k.victim_tgid++;
-	triggers_feed(t, &names, &k.h);
-	triggers_feed(t, &names, &k.h);
+	daemon_feed(&d, t, &k);
+	daemon_feed(&d, t, &k);
 	k.victim_tgid++;
-	triggers_feed(t, &names, &k.h);
+	daemon_feed(&d, t, &k);
 	triggers_take(t, &f);
 	assert_int_equal(f.n, 3);
 	triggers_free(t);
-	stream_destroy(&names);
 }
 
 /* A group that waits as another one does is a reason of its own, however many rest. */
