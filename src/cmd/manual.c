@@ -236,8 +236,9 @@ void help_man(const struct command *cmd, struct str *out)
 
 static const char output_text[] =
 	"Files that --out and --record name are replaced only if they are recordings or reports "
-	"of memwhy, or empty; --force replaces others. A symbolic link is never followed, and "
-	"nothing is written through a file of another user or one with several names (hard "
+	"of memwhy, or empty; --force replaces others. A symbolic link is never followed, "
+	"neither is another user's to a directory on the way, and nothing is written through a "
+	"file of another user or one with several names (hard "
 	"links): --force puts a new file in its place. A run that fails before it writes anything "
 	"leaves no new file. A report in csv or folded, or with -q, "
 	"does not say what it is: the attribute user.memwhy of the file does.\n\n"
