@@ -118,12 +118,11 @@ static u64 now_bytes(pid_t pid, bool all)
 static u64 now_bytes_sum(const struct cost *c)
 {
 	u64 sum = now_bytes(getpid(), true);
-	pid_t pid;
 
 	for (size_t i = 0; i < ARRAY_SIZE(c->helpers); i++)
 		sum += now_bytes(c->helpers[i], false);
-	for (u32 i = 0; c->reader && (pid = reader_pid(c->reader, i)); i++)
-		sum += now_bytes(pid, false);
+	for (u32 i = 0; c->reader && i < READERS; i++)
+		sum += now_bytes(reader_pid(c->reader, i), false);
 	return sum;
 }
 

@@ -29,13 +29,12 @@ static int init(void *v, const struct view_options *o, struct err *err)
 static int feed(void *v, const struct rec *rec)
 {
 	const struct held_heap *r = (const void *)rec;
-	const u32 key[] = {r->tgid, r->allocator};
 	struct state *s = v;
 	struct held_heap *h;
 
-	if (rec->kind != REC_HELD_HEAP)
+	if (rec->kind != REC_HELD_HEAP) /* it may be shorter */
 		return held_rule_feed(&s->held, rec);
-	h = groups_get(&s->heaps, key);
+	h = groups_get(&s->heaps, (const u32[]){r->tgid, r->allocator});
 	if (!h)
 		return -ENOMEM;
 	*h = *r;

@@ -121,7 +121,7 @@ static void counter_cells(const struct top_view *v, struct report *r, struct cel
 
 	double seconds = top_seconds(r, v->due.values_first_ns, v->due.values_ns);
 
-	if (v->due.values_ns <= v->due.values_first_ns)
+	if (v->due.values_ns < v->due.values_first_ns + RATE_NS) /* of one sample */
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		u64 n = 0;

@@ -398,7 +398,7 @@ static void put_samples(struct fixture *f, u64 n, u64 time_ns)
 	put_group(f, 11, "/a", n * 10 * MIB, CGROUP_USAGE_NONE, time_ns);
 	PUT(f, p, REC_SYSTEM_PRESSURE, time_ns);
 	put_value(f, SYSTEM_MEMINFO, "MemTotal", 1000 * MIB, time_ns);
-	put_value(f, SYSTEM_VMSTAT, "pgfault", n * 5000, time_ns);
+	put_value(f, SYSTEM_VMSTAT, "pgfault", n * 5000, time_ns + NSEC_PER_MSEC);
 	put_value(f, SYSTEM_VMSTAT, "oom_kill", n, time_ns);
 }
 
