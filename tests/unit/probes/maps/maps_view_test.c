@@ -229,6 +229,26 @@ static void test_side_tables(void **state)
 	view_close(&f);
 }
 
+/* A limit of a process: of this one, and of those that come after it. */
+static void test_rlimit(void **state)
+{
+	struct fixture f;
+	struct maps_agg bad = calls(7, MAPS_MMAP, MAPS_ANON, 1);
+
+	(void)state;
+	bad.error = 12;
+	bad.why = MAPS_WHY_AS;
+	bad.object = 512 << 20;
+	open_view(&f, &(struct view_options){});
+	PUT(&f, bad, REC_MAPS_AGG);
+	view_report(&f);
+	assert_int_equal(f.report.findings.n, 1);
+	assert_string_equal(f.report.findings.v[0].try_[0], "`prlimit --pid 7 --as=1073741824:`");
+	assert_string_equal(f.report.findings.v[0].undo[0], "`prlimit --pid 7 --as=536870912:`");
+	assert_non_null(strstr(f.report.findings.v[0].try_[1], "`ps -o ppid= -p 7`"));
+	view_close(&f);
+}
+
 /* Strict overcommit: the present value, and one more to try. */
 static void test_strict(void **state)
 {
@@ -527,6 +547,7 @@ int main(void)
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_mapping),
 		cmocka_unit_test(test_side_tables),
+		cmocka_unit_test(test_rlimit),
 		cmocka_unit_test(test_strict),
 		cmocka_unit_test(test_churn),
 		cmocka_unit_test(test_dontneed),
