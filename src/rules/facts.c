@@ -291,3 +291,13 @@ void facts_rule_destroy(void *v)
 {
 	facts_free(v);
 }
+
+u64 facts_idle_pools(const struct facts *f)
+{
+	u64 small = counter_rise(
+		facts_last(f, "hugepages/2M/resv"), facts_last(f, "hugepages/2M/free"));
+	u64 large = counter_rise(
+		facts_last(f, "hugepages/1G/resv"), facts_last(f, "hugepages/1G/free"));
+
+	return (small << 21) + (large << 30);
+}

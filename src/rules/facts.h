@@ -37,6 +37,8 @@ u64 facts_delta_all(const struct facts *f, const char *prefix);
 /* For how long tasks waited for memory, at least: of what they read back after it was pushed out,
  * if this many such pages are most of the machine's; else 0. */
 u64 facts_refault_wait_ns(const struct facts *f, u64 refaults);
+/* Huge pages in the pools that nobody has, nor was promised: what is free is what they left. */
+u64 facts_idle_pools(const struct facts *f);
 /* A setting's word; "" when not known. */
 const char *facts_text(const struct facts *f, const char *name);
 /* The i-th group with its counters as they are at the end, and its parts as they were when it had

@@ -146,22 +146,11 @@ static void tell_cause(struct report *r, struct finding *f, const struct state *
 	}
 }
 
-/* Huge pages in the pools that nobody has, nor was promised: what is free is what they left. */
-static u64 idle_pools(const struct facts *f)
-{
-	u64 small = counter_rise(
-		facts_last(f, "hugepages/2M/resv"), facts_last(f, "hugepages/2M/free"));
-	u64 large = counter_rise(
-		facts_last(f, "hugepages/1G/resv"), facts_last(f, "hugepages/1G/free"));
-
-	return (small << 21) + (large << 30);
-}
-
 /* Where these take so much, the free memory is in small pieces since there is so little of it. */
 static void yield_to_pools(
 	const struct report *r, struct finding *f, const struct state *s, bool loud)
 {
-	u64 idle = idle_pools(&s->facts);
+	u64 idle = facts_idle_pools(&s->facts);
 
 	if (idle < (u64)(HELD_MOST_PART * (double)r->stream->host.memory_bytes))
 		return;

@@ -10,6 +10,7 @@
 #include "probes/faults/faults.h"
 #include "rules/anon_growth.h"
 #include "rules/facts.h"
+#include "rules/holdings.h"
 #include "rules/rules.h"
 
 #define MIN_BACK 200 /* pages; fewer come back when any old window is opened */
@@ -224,6 +225,16 @@ static void try_zswap(struct report *r, struct finding *f, const struct rule_sum
 	finding_line(r, f->undo, "`echo N > /sys/module/zswap/parameters/enabled`");
 }
 
+/* What is in swap would fit into huge pages that nobody uses, which take so much that they are told
+ * as the reason. */
+static bool has_idle_pools(const struct report *r, const struct facts *f)
+{
+	u64 idle = facts_idle_pools(f),
+	    out = counter_rise(facts_last(f, "SwapFree"), facts_last(f, "SwapTotal"));
+
+	return idle >= (u64)(HELD_MOST_PART * (double)r->stream->host.memory_bytes) && idle >= out;
+}
+
 static void tell_waits(struct report *r, const struct rule_sums *s, const struct back *b, int level)
 {
 	struct finding *f = report_finding(r, level, "swap");
@@ -239,6 +250,7 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 	f->cost_ns = b->ns;
 	f->losses = LOSS_SWAP | LOSS_RECLAIM | LOSS_REFAULT;
 	f->cgroup = cg ? cg->cgroup : 0;
+	f->symptom = !cg && has_idle_pools(r, &s->facts);
 	f->here = true;
 	f->title = report_text(r, "%sasks waited %s for pages to come back from swap: %s%s",
 		is_thrashing(b) ? "Thrashing: t" : "T", fmt_ns(lost, b->ns),

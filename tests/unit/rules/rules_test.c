@@ -487,6 +487,25 @@ static void test_swap(void **unused)
 	end(&b);
 }
 
+/* What is out would fit into the idle pools of huge pages: these are why. */
+static void test_swap_beside_pools(void **unused)
+{
+	(void)unused;
+	for (u64 left = 0; left < 2; left++) {
+		struct bench b;
+
+		begin(&b, &rule_swap, 1);
+		counters(&b, 5000, 4000);
+		value(&b, SYSTEM_COUNT, "hugepages/2M/free", 1 << 20, NULL);
+		value(&b, SYSTEM_COUNT, "SwapTotal", 4ULL << 40, NULL);
+		value(&b, SYSTEM_COUNT, "SwapFree", left ? (4ULL << 40) - 300 * MIB : 1ULL << 40,
+			NULL);
+		swapped_in(&b, MAPPING_HEAP, 3 * NSEC_PER_SEC);
+		assert_int_equal(only(&b)->symptom, left);
+		end(&b);
+	}
+}
+
 /* The setting has it swap rather than drop files. */
 static void test_swappiness(void **unused)
 {
@@ -888,12 +907,9 @@ static void test_explain_elsewhere(void **unused)
 		const char *grows, *reclaims;
 		bool explains;
 	} cases[] = {
-		{"/app/web", "/app", true},
-		{"/app", "/app/web", true},
-		{"/app/web", "/app/db", true},
-		{"/app", "/job", false},
-		{"/app/web", "/job/web", false},
-		{"/", "/job", false},
+		{"/app/web", "/app", true}, {"/app", "/app/web", true},
+		{"/app/web", "/app/db", true}, {"/app", "/job", false},
+		{"/app/web", "/job/web", false}, {"/", "/job", false},
 		{NULL, "/job", true}, /* not known */
 	};
 	struct bench b;
@@ -1715,6 +1731,7 @@ int main(void)
 		cmocka_unit_test(test_major_faults),
 		cmocka_unit_test(test_major_faults_again),
 		cmocka_unit_test(test_swap),
+		cmocka_unit_test(test_swap_beside_pools),
 		cmocka_unit_test(test_swap_quiet),
 		cmocka_unit_test(test_swappiness),
 		cmocka_unit_test(test_swap_limit),
