@@ -12,7 +12,6 @@ setup() {
 	scratch=$BATS_TEST_TMPDIR zoo_pid= zoo_cgroup= mount_point= found=$BATS_TEST_TMPDIR/found
 }
 
-eval "common_$(declare -f teardown)"
 
 teardown() {
 	[ -z "${zoo_pid-}" ] || zoo_stop

@@ -29,7 +29,6 @@ P
 	seeker=$!
 }
 
-eval "common_$(declare -f teardown)"
 
 teardown() {
 	[ -z "${seeker:-}" ] || { pkill -KILL -P "$seeker"; kill "$seeker"; } 2>/dev/null || true

@@ -150,7 +150,7 @@ jq() {
 
 # Also when a test failed or was interrupted: nothing runs on, no group ($group) is left, settings
 # are as they were (after the end of what may change them too: numa --balancing), no swap file is on.
-teardown() {
+common_teardown() {
 	exec 7>&- || true
 	jobs -p | xargs -r kill 2>/dev/null || true
 	wait 2>/dev/null || true
@@ -159,4 +159,9 @@ teardown() {
 	disk_end
 	[ -z "$home" ] || rm -rf "$home"
 	[ -z "$swap_file" ] || { swapoff "$swap_file"; rm -f "$swap_file"; }
+}
+
+# A file of tests with more to undo has a teardown of its own, which calls that one.
+teardown() {
+	common_teardown
 }

@@ -31,7 +31,6 @@ setup() {
 	EOF
 }
 
-eval "common_$(declare -f teardown)"
 teardown() {
 	common_teardown
 	[ -z "${server:-}" ] || kill "$server" 2>/dev/null || true

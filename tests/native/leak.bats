@@ -244,7 +244,6 @@ run_pages() {
 	[ "$(sum caches allocated '.cache == "(pages)"')" -le "$(jq .events.pages "$json")" ]
 }
 
-eval "common_$(declare -f teardown)"
 teardown() {
 	common_teardown
 	for pid in "${works[@]}"; do

@@ -9,7 +9,6 @@ setup() {
 	needs_root
 }
 
-eval "common_$(declare -f teardown)"
 teardown() {
 	common_teardown
 	[ -z "${data:-}" ] || rm -rf "$data"

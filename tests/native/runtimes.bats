@@ -56,7 +56,6 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1 # where node leaves a log
 }
 
-eval "common_$(declare -f teardown)"
 teardown() {
 	common_teardown
 	[ -z "${pid:-}" ] || rm -f "/tmp/perf-$pid.map"

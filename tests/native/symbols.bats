@@ -9,7 +9,6 @@ setup() {
 	echo 2 >/proc/sys/kernel/kptr_restrict
 }
 
-eval "common_$(declare -f teardown)"
 teardown() {
 	echo "$restrict" >/proc/sys/kernel/kptr_restrict
 	common_teardown

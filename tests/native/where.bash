@@ -25,7 +25,7 @@ teardown() {
 	[ -z "${segment-}" ] || ipcrm -m "$segment"
 	[ -z "${mounted-}" ] || umount "$mounted"
 	[ -z "${inner-}" ] || [ ! -d "$inner" ] || rmdir "$inner"
-	disk_end
+	common_teardown
 }
 
 # hold KIND BYTES [PATH]: starts it, and waits until it has it all.
