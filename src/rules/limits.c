@@ -262,9 +262,47 @@ static const char *process_name(struct report *r, const struct limits *s,
 
 	if (p && p->last.name)
 		return report_text(r, "%s%s", held_name(r, &p->last), others);
-	if (report_program(r, f->tgid)[0])
+	if (stream_task(r->stream, f->tgid, 0))
 		return report_text(r, "%s%s", report_process(r, f->tgid), others);
 	return report_text(r, "%s (pid %u)%s", k->comm, f->tgid, others);
+}
+
+static bool is_unknown(u8 why, const struct failure *f)
+{
+	return why == MAPS_WHY_TASKS && !f->limit;
+}
+
+/* The one limit of a control group on tasks that was met; NULL: none, or several. */
+static const struct failure *tasks_only(const struct limits *s)
+{
+	const struct failure *only = NULL;
+
+	for (size_t i = 0; i < s->failures.n; i++) {
+		const struct failure_key *k = groups_key(&s->failures, i);
+		const struct failure *f = groups_value(&s->failures, i);
+
+		if (k->why != MAPS_WHY_TASKS || is_unknown(k->why, f))
+			continue;
+		if (only && only->where != f->where)
+			return NULL;
+		only = only && only->count >= f->count ? only : f;
+	}
+	return only;
+}
+
+/* Who failed alike and had ended before its groups could be looked at. */
+static void tell_alike(struct report *r, struct finding *x, const struct limits *s)
+{
+	for (size_t i = 0; i < s->failures.n; i++) {
+		const struct failure_key *k = groups_key(&s->failures, i);
+		const struct failure *f = groups_value(&s->failures, i);
+
+		if (is_unknown(k->why, f))
+			finding_line(r, x->evidence,
+				"%s fails in %s too, %llu time%s; which limit it met was not seen, "
+				"and no other was met meanwhile",
+				call_name(f), process_name(r, s, k, f), f->count, plural(f->count));
+	}
 }
 
 static void tell(struct report *r, const struct limits *s, const struct failure_key *k,
@@ -303,6 +341,8 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 		finding_line(r, x->evidence, "it asks for %s at a time", fmt_bytes(a, f->asked));
 	if (f->stack)
 		stack_told_lines(r->stream, f->stack, stack_line, &lines);
+	if (f == tasks_only(s))
+		tell_alike(r, x, s);
 	limits_advise(r, x, s, k, f);
 }
 
@@ -322,9 +362,10 @@ static int report(void *v, struct report *r)
 
 	for (size_t i = 0; i < s->failures.n; i++) {
 		const struct failure_key *k = groups_key(&s->failures, i);
+		const struct failure *f = groups_value(&s->failures, i);
 
-		if (!is_mere_try(s, k->why, groups_value(&s->failures, i)))
-			tell(r, s, k, groups_value(&s->failures, i));
+		if (!is_mere_try(s, k->why, f) && (!is_unknown(k->why, f) || !tasks_only(s)))
+			tell(r, s, k, f);
 	}
 	return 0;
 }

@@ -17,7 +17,9 @@ struct killed {
 	struct oom_kill mark;     /* h.size 0: not seen */
 	struct oom_report report; /* the same */
 	struct oom_task larger;   /* a candidate that was spared; h.size 0: none was */
+	u64 cgroup;               /* by others of its name; 0: see place() */
 	bool told;
+	bool by_name; /* its group is told by others of its name */
 };
 
 struct state {
@@ -120,7 +122,7 @@ static u64 place(const struct killed *k)
 {
 	int level = k->mark.h.size && is_memcg(k) ? oom_level_at_limit(&k->mark) : -1;
 
-	return level < 0 ? 0 : k->mark.chain[level].cgroup;
+	return level < 0 ? k->cgroup : k->mark.chain[level].cgroup;
 }
 
 /* "": the machine, or not known. */
@@ -395,7 +397,7 @@ static void tell_place(struct report *r, const struct state *state, const struct
 	const struct rule_sums *s = &state->sums;
 	struct finding *f = report_finding(r, LEVEL_CRITICAL, "oom");
 	const char *path = place_name(r, first), *who = programs_text(r, s, first), *filler;
-	u64 n = 0, group = group_of(r, s, first);
+	u64 n = 0, named = 0, group = group_of(r, s, first);
 	const struct killed *chosen = NULL;
 
 	if (!f)
@@ -406,6 +408,7 @@ static void tell_place(struct report *r, const struct state *state, const struct
 		if (k->told || !same_place(r, first, k))
 			continue;
 		k->told = true;
+		named += k->by_name;
 		if (n++ < KILLS_TOLD)
 			killed_tell(r, f, state, k);
 		if (!chosen && chosen_by_adj(r, k))
@@ -413,6 +416,11 @@ static void tell_place(struct report *r, const struct state *state, const struct
 	}
 	if (n > KILLS_TOLD)
 		finding_line(r, f->evidence, "… and %llu more", n - KILLS_TOLD);
+	if (named)
+		finding_line(r, f->evidence,
+			"the kernel's log leaves out the group of %llu of them, as it does when "
+			"there are many: they are counted here for their name",
+			named);
 	filler = is_memcg(first) ? tables_text(r, s, first) : "";
 	if (is_memcg(first) && !filler[0])
 		filler = filler_text(r, &s->facts, group);
@@ -483,6 +491,37 @@ static void tell_counted(struct report *r, const struct state *s)
 	}
 }
 
+/* The kernel writes of a few kills a second in full, and of the others without their group. One
+ * that was not seen either is of the group where others of its name were killed, if there is but
+ * one. */
+static void place_by_name(const struct report *r, const struct rule_sums *s, struct killed *k)
+{
+	const struct killed *one = NULL;
+
+	if (k->by_name) { /* of the report before this one */
+		k->by_name = false;
+		k->cgroup = 0;
+		k->report.oom_path[0] = '\0';
+	}
+	if (k->told || !is_memcg(k) || place(k) || path_of(r, k)[0])
+		return;
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct killed *o = groups_value(&s->by, i);
+
+		if (o->told || o->by_name || !is_memcg(o) || (!place(o) && !path_of(r, o)[0]) ||
+			strncmp(victim_comm(o), victim_comm(k), COMM_LEN) != 0)
+			continue;
+		if (one && !same_place(r, one, o))
+			return;
+		one = o;
+	}
+	if (!one)
+		return;
+	k->by_name = true;
+	k->cgroup = place(one);
+	memcpy(k->report.oom_path, path_of(r, one), strnlen(path_of(r, one), OOM_PATH_LEN));
+}
+
 static bool log_was_read(const struct stream *s)
 {
 	vec_each (m, &s->methods)
@@ -503,6 +542,8 @@ static int report(void *v, struct report *r)
 		k->told = log && !k->report.h.size;
 		any |= !k->told;
 	}
+	for (size_t i = 0; i < s->by.n; i++)
+		place_by_name(r, s, groups_value(&s->by, i));
 	for (size_t i = 0; i < s->by.n; i++) {
 		struct killed *k = groups_value(&s->by, i);
 

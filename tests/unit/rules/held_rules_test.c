@@ -610,6 +610,13 @@ static void test_limits(void **unused)
 	f = only(&b);
 	assert_non_null(strstr(f->title, "which one is not known"));
 	assert_non_null(strstr(f->confidence, "the limit was not found"));
+	/* Who ends before it is looked at, while another meets a limit that is known. */
+	PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = 9, .call = MAPS_FORK, .why = MAPS_WHY_TASKS,
+		.error = 11, .object = 8, .count = 3, .where = 1, .comm = "server");
+	report_destroy(&b.report);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "fails in server (pid 9): the limit on tasks"));
+	assert_true(says(f->evidence, "fork or clone fails in victim (pid 7) too, 10 times"));
 	end(&b);
 	/* A failure that is nobody's limit, and one that was expected. */
 	limit(&b, MAPS_MMAP, MAPS_WHY_UNKNOWN, 12, 0);

@@ -1183,6 +1183,19 @@ static void test_oom_of_the_log(void **unused)
 	PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED, .victim_tid = 8,
 		.why = OOM_WHY_MEMCG, .oom_path = "/other");
 	assert_int_equal(conclude(&b), 2);
+	/* Of many kills the log leaves out the group: it is that of others of the name. */
+	report_destroy(&b.report);
+	PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED, .victim_tid = 9,
+		.why = OOM_WHY_MEMCG, .victim_comm = "victim");
+	assert_int_equal(conclude(&b), 2);
+	f = &b.report.findings.v[0];
+	assert_non_null(strstr(f->title, "cgroup /batch: the OOM killer took 3 of its processes"));
+	assert_true(says(f->evidence, "leaves out the group of 1 of them"));
+	/* They were killed in two groups, or none of the name was. */
+	report_destroy(&b.report);
+	PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED, .victim_tid = 10,
+		.why = OOM_WHY_MEMCG, .oom_path = "/third", .victim_comm = "victim");
+	assert_int_equal(conclude(&b), 4);
 	end(&b);
 }
 
