@@ -88,7 +88,7 @@ static int feed(void *v, const struct rec *r)
 		r->kind == REC_LOOKUPS_SAMPLED)
 		return kept_feed(&s->kept, r);
 	if (r->kind == REC_STALLS_AGG)
-		return stall_feed(s, (const void *)r);
+		return kept_feed(&s->kept, r) ?: stall_feed(s, (const void *)r);
 	if (r->kind == REC_PROCESS_MEMORY)
 		return member_feed(s, (const void *)r);
 	return facts_feed(&s->sums.facts, r);
@@ -293,6 +293,8 @@ static void tell_keeper(
 			f->tgid);
 	if (!text[0])
 		text = kept_names_text(r, &s->kept, &s->sums.facts, cg);
+	if (!text[0])
+		text = kept_files_text(r, &s->kept, cg, &f->tgid);
 	if (!text[0])
 		return;
 	finding_line(r, f->evidence, "memory of the kernel: %s", text);

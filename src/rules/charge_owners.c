@@ -7,8 +7,10 @@
 #include "base/units.h"
 #include "probes/holders/holders.h"
 #include "probes/lookups/lookups.h"
+#include "probes/stalls/stalls.h"
 #include "rules/holdings.h"
 #include "rules/rules.h"
+#include "sys/calls/syscalls.h"
 
 #define PART 4 /* of the group's memory of the kernel: who has less is not told */
 #define MISSES_A_SECOND 2000.0
@@ -27,8 +29,22 @@ struct keeper {
 	enum kept_kind kind;
 };
 
+struct kept_wait_key {
+	u64 cgroup;
+	s32 syscall;
+	u32 reserved;
+	char comm[COMM_LEN];
+};
+
+struct kept_wait {
+	u64 ns;
+	u32 tgid; /* the first of that name */
+	u32 others;
+};
+
 void kept_init(struct kept *k)
 {
+	groups_init(&k->waits, sizeof(struct kept_wait_key), sizeof(struct kept_wait));
 	groups_init(&k->processes, sizeof(u32), sizeof(struct held_process));
 	groups_init(&k->misses, sizeof(u64), sizeof(u64));
 	k->on_ns = 0;
@@ -38,6 +54,7 @@ void kept_reset(struct kept *k)
 {
 	groups_clear(&k->processes);
 	groups_clear(&k->misses);
+	groups_clear(&k->waits);
 	k->on_ns = 0;
 }
 
@@ -45,6 +62,7 @@ void kept_free(struct kept *k)
 {
 	groups_free(&k->processes);
 	groups_free(&k->misses);
+	groups_free(&k->waits);
 }
 
 static int process_feed(struct kept *k, const struct held_process *r)
@@ -67,6 +85,24 @@ static int misses_feed(struct kept *k, const struct lookups_agg *r)
 	return n || proc ? 0 : -ENOMEM;
 }
 
+static int wait_feed(struct kept *k, const struct stalls_agg *r)
+{
+	struct kept_wait_key key = {.cgroup = r->cgroup, .syscall = r->syscall};
+	struct kept_wait *w;
+
+	if (r->kind != STALLS_CHARGE)
+		return 0;
+	memcpy(key.comm, r->comm, sizeof(key.comm) - 1);
+	w = groups_get(&k->waits, &key);
+	if (!w)
+		return -ENOMEM;
+	w->ns += r->total_ns;
+	w->others += w->tgid && w->tgid != r->tgid;
+	if (!w->tgid)
+		w->tgid = r->tgid;
+	return 0;
+}
+
 int kept_feed(struct kept *k, const struct rec *r)
 {
 	switch (r->kind) {
@@ -74,6 +110,8 @@ int kept_feed(struct kept *k, const struct rec *r)
 		return process_feed(k, (const void *)r);
 	case REC_LOOKUPS_AGG:
 		return misses_feed(k, (const void *)r);
+	case REC_STALLS_AGG:
+		return wait_feed(k, (const void *)r);
 	case REC_LOOKUPS_SAMPLED:
 		k->on_ns += ((const struct lookups_sampled *)r)->on_ns;
 		return 0;
@@ -185,4 +223,46 @@ const char *kept_names_text(struct report *r, const struct kept *k, const struct
 		"its tasks look up %.0f names a second that do not exist, each of which the kernel "
 		"keeps (negative dentries)",
 		rate);
+}
+
+/* Calls that make the kernel's entries for files that are there. */
+static bool looks_up_files(const char *call)
+{
+	static const char *const parts[] = {"stat", "open", "access", "getdents", "xattr"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (strstr(call, parts[i]))
+			return true;
+	return false;
+}
+
+const char *kept_files_text(
+	struct report *r, const struct kept *k, const struct cgroup_usage *cg, u32 *ret_tgid)
+{
+	const struct kept_wait_key *key = NULL;
+	const struct kept_wait *most = NULL;
+	const char *call;
+	u64 all = 0;
+
+	for (size_t i = 0; i < k->waits.n; i++) {
+		const struct kept_wait_key *at = groups_key(&k->waits, i);
+		const struct kept_wait *w = groups_value(&k->waits, i);
+
+		if (!report_cgroup_within(r, at->cgroup, cg->cgroup))
+			continue;
+		all += w->ns;
+		if (most && w->ns <= most->ns)
+			continue;
+		most = w;
+		key = at;
+	}
+	call = most && most->ns * 2 >= all && most->ns ? syscall_name(key->syscall) : NULL;
+	if (!call || !looks_up_files(call))
+		return "";
+	*ret_tgid = most->tgid;
+	return report_text(r,
+		"probably inodes and dentries of the files that %.16s (%spid %u) looks up: its "
+		"%s() "
+		"waits most for room",
+		key->comm, most->others ? "several, " : "", most->tgid, call);
 }

@@ -11,6 +11,7 @@ struct kept {
 	struct groups processes; /* tgid -> struct held_process, the last */
 	struct groups misses;    /* cgroup -> u64: lookups that found nothing, sampled */
 	u64 on_ns;               /* time in which these counted */
+	struct groups waits; /* struct kept_wait_key -> struct kept_wait: in the group's reclaim */
 };
 
 void kept_init(struct kept *k);
@@ -27,5 +28,9 @@ const char *kept_text(struct report *r, const struct kept *k, const struct cgrou
  * keeps few such names. */
 const char *kept_names_text(struct report *r, const struct kept *k, const struct facts *f,
 	const struct cgroup_usage *cg);
+/* "inodes and dentries, probably: find (pid 7) waits for room …"; "": who waits most for room in
+ * the group does not look up files meanwhile. *ret_tgid: that process. */
+const char *kept_files_text(
+	struct report *r, const struct kept *k, const struct cgroup_usage *cg, u32 *ret_tgid);
 
 #endif

@@ -12,7 +12,8 @@
 struct interpreter {
 	const char *name; /* how its name begins */
 	const char *runs; /* the option whose word is what is run; NULL: none */
-	const char *more; /* options that take a word of no interest, each between spaces */
+	/* Options that take a word of no interest, each between spaces; "": runs alone says it. */
+	const char *more;
 };
 
 static const struct interpreter interpreters[] = {
@@ -36,6 +37,7 @@ static const struct interpreter interpreters[] = {
 	{"zsh", NULL, " -o "},
 	{"julia", NULL, NULL},
 	{"guile", NULL, " -l "},
+	{"beam", "-s", ""},
 };
 
 static const struct interpreter *interpreter_of(const char *comm)
@@ -84,6 +86,8 @@ static const char *run_find(
 	for (word += strlen(word) + 1; word < end; word += strlen(word) + 1) {
 		bool runs = it->runs && !strcmp(word, it->runs);
 
+		if (!runs && it->more && !*it->more)
+			continue;
 		if (!strcmp(word, "-c") || !strcmp(word, "-e"))
 			break;
 		if (runs || takes_word(it, word)) {

@@ -10,6 +10,7 @@
 #include "probes/processes/processes.h"
 #include "probes/slab/slab.h"
 #include "probes/waits/waits.h"
+#include "probes/stalls/stalls.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 #include "sys/process/fdlink.h"
@@ -133,6 +134,36 @@ static void test_unread_fills_group(void **unused)
 	assert_non_null(strstr(f->title, "writer (pid 9) has 80.0 MiB in pipes"));
 	assert_non_null(strstr(f->try_[0], "First have what waits there be read"));
 	end(&b);
+}
+
+/* Entries for files that are there: by what who waits for room is at. */
+static void test_files_fill_group(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (int looks_up = 0; looks_up < 2; looks_up++) {
+		begin(&b, &rule_cgroup_limit, 1);
+		group(&b, 42, "/backup");
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 1,
+			.usage_bytes = 100 * MIB, .limit_bytes = 100 * MIB, .limit_hit_total = 9000,
+			.h.flags = CGROUP_HAS_PARTS, .kernel_bytes = 90 * MIB,
+			.anon_bytes = 10 * MIB);
+		for (u32 tgid = 7; tgid < 9; tgid++)
+			PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = tgid, .comm = "find",
+				.kind = STALLS_CHARGE, .cgroup = 42, .total_ns = NSEC_PER_SEC,
+				.syscall = looks_up ? 262 : 9); /* newfstatat, mmap */
+		PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 5, .comm = "sh",
+			.kind = STALLS_CHARGE, .cgroup = 42, .total_ns = NSEC_PER_SEC,
+			.syscall = 257);
+		f = only(&b);
+		assert_int_equal(!!strstr(f->title,
+					 "inodes and dentries of the files that find (several, pid "
+					 "7) looks up: its newfstatat() waits most"),
+			looks_up);
+		end(&b);
+	}
 }
 
 static void shootdowns(struct bench *b, u64 n, u64 calls)
@@ -805,6 +836,7 @@ int main(void)
 		cmocka_unit_test(test_dead_groups_quiet),
 		cmocka_unit_test(test_dead_groups_kept),
 		cmocka_unit_test(test_unread_fills_group),
+		cmocka_unit_test(test_files_fill_group),
 		cmocka_unit_test(test_shootdowns),
 		cmocka_unit_test(test_shootdowns_quiet),
 		cmocka_unit_test(test_userfault),

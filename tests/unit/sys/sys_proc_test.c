@@ -220,6 +220,10 @@ static void test_program(void **state)
 	CHECK_PROGRAM("java", "java\0-Xmx1g\0-cp\0/a:/b\0org.x.Main", "java org.x.Main");
 	CHECK_PROGRAM("java", "java\0-jar\0/opt/app.jar", "java -jar app.jar");
 	CHECK_PROGRAM("node-MainThread", "node\0server.js", "node server.js");
+	CHECK_PROGRAM("beam.smp",
+		"/erts/bin/beam.smp\0-W\0w\0--\0-root\0/erl\0-c\0-s\0rabbit\0boot",
+		"beam.smp -s rabbit");
+	CHECK_PROGRAM("beam.smp", "beam.smp\0-W\0w\0-noshell", NULL);
 	CHECK_PROGRAM("sh", "sh\0-c\0rm x", NULL);
 	CHECK_PROGRAM("python3", "python3", NULL);
 	CHECK_PROGRAM("java", "java\0-cp", NULL);
