@@ -128,17 +128,20 @@ static __always_inline u64 recent_back(u64 sp)
 }
 
 /* Whence the innermost function was called, where it keeps no frame pointer, as those of libc for
- * system calls and for setting memory. 0: no place on the stack is sure to be that. */
-static __noinline u64 recent_caller(struct recent_walk *w)
+ * system calls and for setting memory. 0: no place on the stack is sure to be that. A global
+ * function without a pointer: the verifier looks at it once an object, not once a program. */
+__noinline u64 recent_caller(void)
 {
 	const struct pt_regs *user = task_user_regs();
+	u32 zero = 0;
+	struct recent_walk *w = bpf_map_lookup_elem(&recent_walks, &zero);
 	struct {
 		u64 orig_ax, ip, cs, flags, sp; /* as they lie in struct pt_regs */
 	} regs;
 	struct recent_at at = {};
 	u64 back, room = 0;
 
-	if (!user || bpf_probe_read_kernel(&regs, sizeof(regs), &user->orig_rax) ||
+	if (!w || !user || bpf_probe_read_kernel(&regs, sizeof(regs), &user->orig_rax) ||
 		(u16)regs.cs != USER_CS)
 		return 0;
 	at.ip = regs.ip;
@@ -164,7 +167,7 @@ static __noinline long recent_take(void *ctx)
 	if (!w || w->busy)
 		return -1;
 	w->busy = 1;
-	caller = recent_caller(w);
+	caller = recent_caller();
 	bytes = bpf_get_stack(ctx, w->stack.frames, sizeof(w->stack.frames), BPF_F_USER_STACK);
 	if (bytes > 0 && caller && caller != w->stack.frames[1]) {
 		bytes = bpf_get_stack(ctx, w->stack.frames + 1,
