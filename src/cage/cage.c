@@ -24,7 +24,6 @@ static const int quiet_calls[] = {
 	SCMP_SYS(ftruncate),
 	SCMP_SYS(fsetxattr), /* the mark on a report; nothing else without capabilities */
 	SCMP_SYS(fsync),
-	SCMP_SYS(fsetxattr), /* the note on a report */
 	SCMP_SYS(fstat),
 	SCMP_SYS(newfstatat), /* also how libc does fstat */
 	SCMP_SYS(close),
@@ -59,6 +58,7 @@ static const int quiet_calls[] = {
 static const int file_calls[] = {
 	SCMP_SYS(stat),
 	SCMP_SYS(lstat),
+	SCMP_SYS(statx),
 	SCMP_SYS(access),
 	SCMP_SYS(faccessat),
 	SCMP_SYS(faccessat2),

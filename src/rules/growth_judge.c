@@ -123,8 +123,8 @@ bool growth_judge(const struct growth_seen *s, const struct report *r, const str
 		return false;
 	d.level = level_of(&d);
 	*ret = d;
-	/* What began a moment ago, before the look or within it, and is not large, is a compiler or
-	 * the like, unless it goes on and on. */
-	return d.level > LEVEL_NOTE || !d.young || r->scoped ||
+	/* What begins while others are looked at, and is not large, is a compiler or the like,
+	 * unless it goes on and on. */
+	return d.level > LEVEL_NOTE || !d.newer || r->scoped ||
 	       (d.seconds >= NEW_SECONDS && d.fit >= NEW_FIT);
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Exit statuses, and the commands that memwhy runs.
+# bats file_tags=beside
 load common
 
 setup() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # -C and short names of control groups, with groups made and named as container runtimes and systemd
 # do; faults are held against getrusage.
-# bats file_tags=host
+# bats file_tags=host,beside
 load common
 
 ID=fedcba98765432100123456789abcdef00112233445566778899aabbccddeeff

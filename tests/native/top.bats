@@ -359,7 +359,7 @@ line_of() { # PATTERN
 @test "top: keys work while what looks at the machine stands still" {
 	needs_root
 	pane 100x30 "'$MEMWHY' top"
-	wait_for "shows '  live '"
+	wait_for "shows '^Rate/s kswapd'" # the second screen: before, it is late since it attaches
 	top=$(pgrep -P "$("${T[@]}" display-message -p '#{pane_pid}')" memwhy)
 	kill -STOP "$top"
 	wait_for "shows '  [0-9]+ s LATE'"

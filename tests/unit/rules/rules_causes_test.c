@@ -1053,25 +1053,6 @@ static int growth_level(const struct growing *g, u64 available)
 	return level;
 }
 
-/* A compiler that had started a moment before the look is none that started within it, and no more
- * news; what goes on in a straight line is. */
-static void test_growth_started_before(void **unused)
-{
-	(void)unused;
-	for (u64 first = 0; first <= 10; first += 10) {
-		struct fixture f;
-
-		begin(&f, &rule_growth);
-		f.stream.first_ns = 2 * NSEC_PER_SEC;
-		value(&f, "MemAvailable", 100 * 1024 * MIB);
-		grows(&f, 7,
-			&(struct growing){
-				.start_ns = NSEC_PER_SEC, .step = 4 * MIB, .first = first});
-		assert_int_equal(conclude(&f), !first);
-		view_close(&f);
-	}
-}
-
 /* By when it hurts, how large it is against the room there is, and whether it may be a start. */
 static void test_growth_levels(void **unused)
 {
@@ -1456,7 +1437,6 @@ int main(void)
 		cmocka_unit_test(test_cold_program),
 		cmocka_unit_test(test_growth_levels),
 		cmocka_unit_test(test_growth_in_group),
-		cmocka_unit_test(test_growth_started_before),
 		cmocka_unit_test(test_growth_young_in_group),
 		cmocka_unit_test(test_growth_bounded),
 		cmocka_unit_test(test_growth_mapped_ahead),
