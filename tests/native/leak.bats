@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What is allocated and not freed, against what a workload holds and /proc/slabinfo. This kernel.
+# bats file_tags=beside
 load common
 
 setup() {
