@@ -28,8 +28,8 @@ const char *kept_text(struct report *r, const struct kept *k, const struct cgrou
  * keeps few such names. */
 const char *kept_names_text(struct report *r, const struct kept *k, const struct facts *f,
 	const struct cgroup_usage *cg);
-/* "inodes and dentries, probably: find (pid 7) waits for room …"; "": who waits most for room in
- * the group does not look up files meanwhile. *ret_tgid: that process. */
+/* "probably inodes and dentries of the files that find (pid 7) looks up …"; "": who waits most for
+ * room in the group does not look up files meanwhile. *ret_tgid: that process. */
 const char *kept_files_text(
 	struct report *r, const struct kept *k, const struct cgroup_usage *cg, u32 *ret_tgid);
 

@@ -6,6 +6,7 @@
 #ifndef MEMWHY_RULES_FACTS_H
 #define MEMWHY_RULES_FACTS_H
 
+#include "base/clock.h"
 #include "base/groups.h"
 #include "probes/cgroups/cgroups.h"
 #include "probes/processes/processes.h"
@@ -82,6 +83,7 @@ void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_
 
 /* "Compact once", where compaction does not fail most of the time; else that it is in vain. */
 void try_compact(struct report *r, struct finding *f, const struct facts *facts);
+#define YOUNG_NS (60 * NSEC_PER_SEC) /* a process that may still be starting up, or end soon */
 #define DROPS_OFTEN 2 /* times that caches are dropped in one look: what is read does not stay */
 /* Is it another memwhy, which ends with its look? */
 bool looks_too(const struct report *r, u32 tgid);

@@ -14,7 +14,7 @@
 #define CPUS_RISK 0.2
 #define CPUS_WARNING 0.5
 #define LEAST_NS (4 * NSEC_PER_SEC)
-#define YOUNG_NS (20 * NSEC_PER_SEC)
+#define NEW_HEAP_NS (20 * NSEC_PER_SEC)
 #define FULL 0.7    /* of what its heap may have: the rest is kept for the next objects */
 #define SWAPPED 0.1 /* of its memory: a collector that walks it waits for swap */
 
@@ -198,9 +198,9 @@ static int heap_level(const struct heap *h)
 		cpus < CPUS_RISK)
 		return -1;
 	/* One that starts fills its heap. */
-	return h->start_ns + YOUNG_NS > h->last.time_ns ? LEVEL_NOTE
-	       : cpus < CPUS_WARNING                    ? LEVEL_RISK
-							: LEVEL_WARNING;
+	return h->start_ns + NEW_HEAP_NS > h->last.time_ns ? LEVEL_NOTE
+	       : cpus < CPUS_WARNING                       ? LEVEL_RISK
+							   : LEVEL_WARNING;
 }
 
 static int report(void *v, struct report *r)

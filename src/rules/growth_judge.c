@@ -13,10 +13,9 @@
 #define CLOCKWORK 0.99
 #define IN_MINUTES_S 180.0
 #define ROOM_TAKEN 0.9
-#define YOUNG_NS (60 * NSEC_PER_SEC) /* may still be starting up */
-#define NEW_SECONDS 8.0              /* began within the look: what grew so long is told, … */
-#define NEW_FIT 0.97                 /* … if it did like a clock */
-#define BOUND_S 60.0                 /* room that is full before is no bound */
+#define NEW_SECONDS 8.0 /* began within the look: what grew so long is told, … */
+#define NEW_FIT 0.97    /* … if it did like a clock */
+#define BOUND_S 60.0    /* room that is full before is no bound */
 
 /* The group nearest to its limit that a process is in. */
 static u64 room_in_group(const struct growth_seen *s, const struct report *r, u64 cgroup)

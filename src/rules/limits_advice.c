@@ -49,8 +49,6 @@ static const char *unit_text(struct report *r, const char *option)
 	return report_text(r, "Limit%s=", name);
 }
 
-#define YOUNG_NS (60 * NSEC_PER_SEC)
-
 static bool is_young(const struct failure *f)
 {
 	return f->ended || (f->start_ns && f->start_ns + YOUNG_NS > f->last_ns);

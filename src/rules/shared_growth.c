@@ -8,7 +8,6 @@
 #include "rules/holdings.h"
 #include "rules/rules.h"
 
-#define YOUNG_NS (60 * NSEC_PER_SEC)
 #define WAIT_MORE 16 /* descriptors: some always come and go */
 
 struct shared {
