@@ -66,14 +66,14 @@ static void tell_try(struct report *r, struct finding *x, const struct held_heap
 	char a[UNIT_BUF];
 
 	finding_line(r, x->try_,
-		"Have the program call malloc_trim(0) when it has freed much: that gives back %s. "
-		"To try it once: `gdb -p %u -batch -ex %s`",
+		"Call malloc_trim(0) in the program after it frees much: that returns %s. To try "
+		"it once: `gdb -p %u -batch -ex %s`",
 		fmt_bytes(a, h->trimmable_bytes), h->tgid, "call (int)malloc_trim(0)");
 	finding_line(r, x->undo, "Trimmed pages are faulted in again as the program allocates.");
 	if (h->arenas > FEW_ARENAS) {
 		finding_line(r, x->try_,
-			"Have fewer arenas, so that threads use what others have freed: start it "
-			"with MALLOC_ARENA_MAX=%u in its environment.",
+			"Use fewer arenas, so that threads reuse what others freed: start it with "
+			"MALLOC_ARENA_MAX=%u in its environment.",
 			FEW_ARENAS);
 		finding_line(r, x->undo, "Start it without MALLOC_ARENA_MAX.");
 	}
@@ -109,12 +109,12 @@ static void other_look(struct report *r, const struct held_heap *h)
 	x->tgid = h->tgid;
 	x->cgroup = h->cgroup;
 	x->title = report_text(r,
-		"%s (pid %u) keeps %s of memory that it has freed, %.0f %% of what it has: its "
-		"allocator (%s) has not given it back",
+		"%s (pid %u) keeps %s of freed memory, %.0f %% of what it has: its allocator (%s) "
+		"has not returned it to the kernel",
 		g.process, h->tgid, fmt_bytes(a, bytes),
 		100.0 * (double)bytes / (double)h->anon_bytes, g.allocator);
-	x->confidence = "high: its allocator's own numbers, at that moment; pages that it never "
-			"touched are counted, too";
+	x->confidence = "high: its allocator's own numbers, at that moment; they include pages it "
+			"never touched";
 	finding_line(r, x->evidence, "%s resident, of which %s are live blocks; that is %s",
 		fmt_bytes(a, h->anon_bytes), fmt_bytes(b, h->live_bytes), held_share(r, bytes));
 	give_back_tell(r, x, &g);
@@ -131,31 +131,30 @@ static void tell(struct report *r, const struct held_heap *h, int level)
 	x->cgroup = h->cgroup;
 	x->held_bytes = kept_in_all(h);
 	x->title = report_text(r,
-		"%s (pid %u) keeps %s%s%s of memory that it has freed, %.0f %% of what %s: its "
-		"allocator (%u arena%s of malloc) has not given it back",
+		"%s (pid %u) keeps %s%s%s of freed memory, %.0f %% of what %s: its allocator (%u "
+		"arena%s of malloc) has not returned it to the kernel",
 		held_text(r, h->name), h->tgid, h->partial ? "at least " : "",
 		fmt_bytes(a, h->kept_bytes),
-		h->partial ? report_text(r, ", probably some %s,", fmt_bytes(b, kept_in_all(h)))
+		h->partial ? report_text(r, ", probably about %s,", fmt_bytes(b, kept_in_all(h)))
 			   : "",
 		100.0 * (double)h->kept_bytes / (double)looked_at(h),
-		h->partial ? "was looked at" : "it has", h->arenas, plural(h->arenas));
-	x->confidence = h->partial
-				? "medium: the heap is large and was read in part: it is at least "
-				  "so much, at that moment"
-				: "high: every block of its arenas was looked at, at that moment";
+		h->partial ? "was read" : "it has", h->arenas, plural(h->arenas));
+	x->confidence = h->partial ? "medium: the heap is large and was only partly read: this is "
+				     "a lower bound, at that moment"
+				   : "high: every block of its arenas was read, at that moment";
 	finding_line(r, x->evidence,
-		"%s resident, of which %s are live blocks and %s pages with nothing but free ones",
+		"%s resident, of which %s are live blocks and %s are pages holding only free ones",
 		fmt_bytes(a, h->anon_bytes), fmt_bytes(b, h->live_bytes),
 		fmt_bytes(c, h->kept_bytes));
 	if (h->partial)
 		finding_line(r, x->evidence,
-			"%s of its heap were looked at; if the rest is alike, it keeps some %s",
+			"%s of its heap was read; if the rest is like it, it keeps about %s",
 			fmt_bytes(a, looked_at(h)), fmt_bytes(b, kept_in_all(h)));
-	finding_line(r, x->evidence, "that is %s; malloc_trim would give back %s of it",
+	finding_line(r, x->evidence, "that is %s; malloc_trim would return %s of it",
 		held_share(r, kept_in_all(h)), fmt_bytes(b, h->trimmable_bytes));
-	x->why = "free() gives memory back to malloc, and glibc gives it back to the kernel only "
-		 "from the end of an arena: one live block there keeps all that is free below it. "
-		 "Threads each have an arena, and cannot use what is free in those of others.";
+	x->why = "free() returns memory to malloc, and glibc returns it to the kernel only from "
+		 "the end of an arena: one live block there keeps all free memory below it. "
+		 "Threads have arenas of their own and cannot use what is free in others.";
 	tell_try(r, x, h);
 }
 

@@ -248,12 +248,11 @@ static const char *filler_text(
 	case BY_ANON:
 		return report_text(r, "%.0f %% is memory of its processes (anonymous)%s",
 			(double)cg->anon_bytes / all,
-			starves_cache(cg, p)
-				? report_text(r,
-					  ", and too little is left for page cache: %.0f pages a "
-					  "second are read back (refaults)",
-					  p->refaults_second)
-				: "");
+			starves_cache(cg, p) ? report_text(r,
+						       ", leaving too little for page cache: %.0f "
+						       "pages a second are read back (refaults)",
+						       p->refaults_second)
+					     : "");
 	case BY_FILE:
 		if (p->refaults_second >= REFAULTS_RISK)
 			return report_text(r,
@@ -288,8 +287,8 @@ static void tell_keeper(
 	text = kept_text(r, &s->kept, cg, &f->tgid, &unread);
 	if (unread)
 		finding_line(r, f->try_,
-			"First have what waits there be read, or its ends closed (pid %u): a "
-			"higher limit fills as well.",
+			"First drain or close what waits there (pid %u): a higher limit would fill "
+			"as well.",
 			f->tgid);
 	if (!text[0])
 		text = kept_names_text(r, &s->kept, &s->sums.facts, cg);
@@ -330,7 +329,7 @@ static void tell_members(struct report *r, struct finding *f, const struct state
 		grown = anon_growth_bytes(&best->anon);
 		finding_line(r, f->evidence, "%s has %s resident in it%s%s",
 			report_process(r, tgid), fmt_bytes(a, best->rss_bytes),
-			grown >= GROWN_BYTES ? ", and grew meanwhile by " : "",
+			grown >= GROWN_BYTES ? ", and grew by " : "",
 			grown >= GROWN_BYTES ? fmt_bytes(b, grown) : "");
 	}
 }
@@ -341,8 +340,8 @@ static void tell_evidence(
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF], d[UNIT_BUF], e[UNIT_BUF];
 
 	finding_line(r, f->evidence,
-		"the limit was hit %llu times in the interval; when it was fullest %s were in use",
-		p->hits, fmt_bytes(a, cg->usage_bytes));
+		"the limit was hit %llu times in the interval; at most %s was in use", p->hits,
+		fmt_bytes(a, cg->usage_bytes));
 	if (cg->h.flags & CGROUP_HAS_PARTS)
 		finding_line(r, f->evidence,
 			"anonymous %s, page cache %s, tmpfs and shared memory %s, kernel %s; not "
@@ -352,19 +351,20 @@ static void tell_evidence(
 			fmt_bytes(e, cg->locked_bytes));
 	if (p->refaults)
 		finding_line(r, f->evidence,
-			"%llu pages (%s) were needed again soon after they were pushed out%s",
+			"%llu pages (%s) were needed again soon after they were evicted%s",
 			p->refaults, fmt_bytes(a, p->refault_bytes),
-			p->out_bytes ? report_text(r, "; some %s of such are out at any time",
-					       fmt_bytes(b, p->out_bytes))
-				     : "");
-	finding_line(
-		r, f->evidence, "its tasks waited %s in reclaim for it", fmt_ns(a, p->stalled_ns));
+			p->out_bytes
+				? report_text(r, "; about %s of such pages are out at any time",
+					  fmt_bytes(b, p->out_bytes))
+				: "");
+	finding_line(r, f->evidence, "its tasks waited %s in reclaim at this limit",
+		fmt_ns(a, p->stalled_ns));
 	if (is_stream(cg, p) && cg->dirty_bytes)
-		finding_line(r, f->evidence, "%s of its page cache are not written yet",
+		finding_line(r, f->evidence, "%s of its page cache is dirty (not yet on disk)",
 			fmt_bytes(a, cg->dirty_bytes));
 	if (p->waited_ns > p->stalled_ns)
 		finding_line(r, f->evidence,
-			"with what was read back: in %s some task waited for memory (PSI)",
+			"including what was read back, some task waited for memory for %s (PSI)",
 			fmt_ns(a, p->waited_ns));
 	if (cg->swap_bytes)
 		finding_line(r, f->evidence, "%s of it is in swap", fmt_bytes(a, cg->swap_bytes));
@@ -405,18 +405,18 @@ static void tell_range(struct report *r, struct finding *f, const struct state *
 
 	if (most > least)
 		finding_line(r, f->try_,
-			"It needs between %s and %s: the more, the less of what it reads came back "
-			"within this look. A longer look tells how much, and changes nothing: "
-			"`memwhy limit -g %s --for 10m`",
+			"It needs between %s and %s: this run was too short to see all it reads "
+			"again. A longer run tells how much, and changes nothing: `memwhy limit -g "
+			"%s --for 10m`",
 			fmt_bytes(a, least), fmt_bytes(b, most), dir);
 	else
 		finding_line(r, f->try_,
-			"It needs at least %s: what it reads again later than this look lasted was "
-			"not seen. A longer look tells how much, and changes nothing: `memwhy "
-			"limit -g %s --for 10m`",
+			"It needs at least %s: this run was too short to see all it reads again. A "
+			"longer run tells how much, and changes nothing: `memwhy limit -g %s --for "
+			"10m`",
 			fmt_bytes(a, least), dir);
 	finding_line(r, f->try_,
-		fits ? "Or raise the limit to the upper end, for which the machine has memory:"
+		fits ? "Or raise the limit to the upper end, as the machine has the memory:"
 		     : "Until then, raise the limit to the lower end:");
 	cgroup_tell_limit(r, f, cg, dir, fits ? most : least);
 }
@@ -434,12 +434,12 @@ static bool fills_with_names(struct report *r, const struct state *s, const stru
 static void tell_names_cure(struct report *r, struct finding *f)
 {
 	finding_line(r, f->try_,
-		"A higher limit fills the same way. Have its tasks look for names that may exist: "
-		"one readdir, or a list of what is there, in place of probing. Which names:");
+		"A higher limit fills the same way. Look up only names that may exist: one "
+		"readdir, or a list of what is there, instead of probing. Which names:");
 	finding_line(r, f->try_, "`memwhy syscalls --each --stacks=user --for 2s | grep ENOENT`");
 	finding_line(r, f->try_,
-		"Until then what is unused can be given back (it costs lookups that hit, too): "
-		"`echo 2 > /proc/sys/vm/drop_caches`");
+		"Until then, drop what is unused (this slows lookups that hit, too): `echo 2 > "
+		"/proc/sys/vm/drop_caches`");
 	finding_line(r, f->undo, "Nothing to undo.");
 }
 
@@ -468,16 +468,16 @@ static void tell_cure(struct report *r, struct finding *f, const struct state *s
 {
 	if (f->level == LEVEL_NOTE) {
 		finding_line(r, f->try_,
-			"Nothing has to be done. A stream that is read once can leave the page "
-			"cache alone: posix_fadvise(POSIX_FADV_DONTNEED) behind it, or O_DIRECT.");
+			"Nothing needs to be done. A stream that is read once can bypass the page "
+			"cache: posix_fadvise(POSIX_FADV_DONTNEED) behind it, or O_DIRECT.");
 		finding_line(r, f->undo, "Nothing to undo.");
 	} else if (fills_with_names(r, s, cg)) {
 		tell_names_cure(r, f);
 	} else {
 		if (is_stream(cg, p))
 			finding_line(r, f->try_,
-				"Have what it writes or reads once leave the page cache alone: "
-				"O_DIRECT (dd: oflag=direct), or sync_file_range() and then "
+				"Keep what it writes or reads once out of the page cache: O_DIRECT "
+				"(dd: oflag=direct), or sync_file_range() and then "
 				"posix_fadvise(POSIX_FADV_DONTNEED) behind it.");
 		tell_raise(r, f, s, cg, p, dir);
 	}
@@ -492,20 +492,19 @@ static void tell_cure(struct report *r, struct finding *f, const struct state *s
 static const char *why_of(const struct cgroup_usage *cg, const struct pain *p, int level)
 {
 	if (level == LEVEL_NOTE)
-		return "At the limit each new page pushes out an old one of the group. That costs "
-		       "next to nothing as long as the old ones are no longer needed.";
+		return "At the limit each new page evicts an old one of the group. That costs next "
+		       "to nothing as long as the old ones are no longer needed.";
 	if (is_stream(cg, p))
-		return "At the limit each new page pushes out an old one of the group, and who "
-		       "needs one waits until that is done: for the disk, where the old ones have "
-		       "been written and are not on disk yet.";
+		return "At the limit each new page evicts an old one of the group, and a task that "
+		       "needs one waits until that is done: for the disk, if the old ones are "
+		       "dirty and have to be written first.";
 	if (starves_cache(cg, p))
-		return "At the limit each new page pushes out an old one of the group, also when "
-		       "the machine has free memory. Those that are needed again are read from "
-		       "disk again, by whoever needs them.";
-	return "At the limit every charge reclaims within the group first, also when the machine "
-	       "has "
-	       "free memory; what has no file behind it can only go to swap, and when nothing is "
-	       "left to reclaim, the OOM killer picks a process of the group.";
+		return "At the limit each new page evicts an old one of the group, even when the "
+		       "machine has free memory. Pages that are needed again have to be read from "
+		       "disk again.";
+	return "At the limit every charge first reclaims within the group, even when the machine "
+	       "has free memory; anonymous memory can only go to swap, and when nothing is left to "
+	       "reclaim, the OOM killer picks a process of the group.";
 }
 
 static void tell(struct report *r, const struct state *s, const struct cgroup_usage *cg,
@@ -565,16 +564,16 @@ static void tell_hangs(struct report *r, const struct state *s, const struct cgr
 		"Tasks of cgroup %s hang: its memory limit of %s is reached, and its OOM killer is "
 		"off",
 		path ? report_cgroup(r, path) : "(removed)", fmt_bytes(a, cg->limit_bytes));
-	f->confidence = "high: the kernel's own word (under_oom and oom_kill_disable in "
+	f->confidence = "high: the kernel reports it (under_oom and oom_kill_disable in "
 			"memory.oom_control)";
 	finding_line(r, f->evidence, "%s are in use: %s", fmt_bytes(a, cg->usage_bytes),
 		filler_text(r, cg, &(struct pain){}));
 	if (path && strcmp(path, "/") != 0)
 		tell_members(r, f, s, cg->cgroup);
 	f->why = "A task that needs more memory than the limit allows, and finds nothing to "
-		 "reclaim, waits until another one gives some back. With the OOM killer off nobody "
-		 "is made to.";
-	finding_line(r, f->try_, "Raise the limit: they go on at once.");
+		 "reclaim, waits until another one frees some. With the OOM killer off, none is "
+		 "forced to.";
+	finding_line(r, f->try_, "Raise the limit: they continue at once.");
 	cgroup_tell_limit(r, f, cg, dir, cg->limit_bytes / 2 * 3);
 	finding_line(r, f->try_,
 		"Or let the kernel kill one of its processes, now and whenever that happens: `echo "
@@ -589,12 +588,12 @@ static void tell_high_cure(
 {
 	u64 next = (MAX(cg->usage_bytes, cg->high_bytes) / 4 * 5 + 4095) & ~4095ULL;
 
-	f->why = "Above memory.high the kernel kills nobody: each task that allocates has to "
+	f->why = "Above memory.high the kernel kills nothing: each task that allocates has to "
 		 "reclaim, and is then put to sleep, up to two seconds each time. A group that "
-		 "cannot shrink is held there for good.";
+		 "cannot shrink stays throttled.";
 	if (cg->limit_bytes != CGROUP_USAGE_NONE && next >= cg->limit_bytes)
-		finding_line(r, f->try_,
-			"Leave it to memory.max alone: `echo max > %s/memory.high`", dir);
+		finding_line(
+			r, f->try_, "Rely on memory.max alone: `echo max > %s/memory.high`", dir);
 	else
 		finding_line(r, f->try_, "Raise it: `echo %llu > %s/memory.high`", next, dir);
 	finding_line(r, f->undo, "`echo %llu > %s/memory.high`", cg->high_bytes, dir);
@@ -625,8 +624,8 @@ static void tell_high(struct report *r, const struct state *s, const struct cgro
 	f->wall = true;
 	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
 	f->title = report_text(r,
-		"cgroup %s is throttled at its memory.high of %s: its tasks waited in %.1f %% of "
-		"the time",
+		"cgroup %s is throttled at its memory.high of %s: its tasks waited %.1f %% of the "
+		"time",
 		path ? report_cgroup(r, path) : "(removed)", fmt_bytes(a, cg->high_bytes),
 		report_share(r, us * 1000) * 100);
 	f->confidence = cg->h.flags & CGROUP_HAS_PRESSURE

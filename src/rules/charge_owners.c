@@ -18,7 +18,7 @@
 
 enum kept_kind { TABLES, SOCKETS, PIPES, MAPS, FILES, STACKS, KINDS };
 
-static const char *const kinds[KINDS] = {"page tables", "socket buffers", "pipes that are not read",
+static const char *const kinds[KINDS] = {"page tables", "socket buffers", "unread pipes",
 	"BPF maps", "open files", "kernel stacks of threads"};
 
 /* Processes of one program, in the kind of which they have most together. */
@@ -198,9 +198,9 @@ const char *kept_text(struct report *r, const struct kept *k, const struct cgrou
 	if (!p || best.bytes * PART < cg->kernel_bytes)
 		return "";
 	name = stream_string(r->stream, p->name);
-	which = best.processes > 1
-			? report_text(r, "%u processes, pid %u has most", best.processes, p->tgid)
-			: report_text(r, "pid %u", p->tgid);
+	which = best.processes > 1 ? report_text(r, "%u processes, pid %u has the most",
+					     best.processes, p->tgid)
+				   : report_text(r, "pid %u", p->tgid);
 	*ret_tgid = p->tgid;
 	*ret_unread = best.kind == SOCKETS || best.kind == PIPES;
 	return report_text(r, "%s (%s) has %s in %s", name ? name : report_program(r, p->tgid),
@@ -220,8 +220,8 @@ const char *kept_names_text(struct report *r, const struct kept *k, const struct
 	if (rate < MISSES_A_SECOND || kept * PART < cg->kernel_bytes)
 		return "";
 	return report_text(r,
-		"its tasks look up %.0f names a second that do not exist, each of which the kernel "
-		"keeps (negative dentries)",
+		"its tasks look up %.0f nonexistent names a second, and the kernel keeps each "
+		"(negative dentries)",
 		rate);
 }
 
@@ -261,8 +261,7 @@ const char *kept_files_text(
 		return "";
 	*ret_tgid = most->tgid;
 	return report_text(r,
-		"probably inodes and dentries of the files that %.16s (%spid %u) looks up: its "
-		"%s() "
-		"waits most for room",
+		"probably inodes and dentries of files that %.16s (%spid %u) looks up: its %s() "
+		"waits longest for room",
 		key->comm, most->others ? "several, " : "", most->tgid, call);
 }

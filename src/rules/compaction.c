@@ -137,7 +137,7 @@ static void tell_extfrag(struct report *r, struct finding *f, const struct facts
 	if (!facts_known(facts, "vm.extfrag_threshold") || now >= 1000)
 		return;
 	finding_line(r, f->try_,
-		"Do not compact for orders above %d at all (the threshold is %llu of 1000 now):",
+		"Never compact for orders above %d (the threshold is now %llu of 1000):",
 		COSTLY_ORDER, now);
 	finding_line(r, f->try_, "`sysctl -w vm.extfrag_threshold=1000`");
 	finding_line(r, f->undo, "`sysctl -w vm.extfrag_threshold=%llu`", now);
@@ -149,7 +149,7 @@ static bool tell_unevictable(struct report *r, struct finding *f, const struct f
 		facts_last(facts, "vm.compact_unevictable_allowed"))
 		return false;
 	finding_line(
-		r, f->try_, "Let it move locked pages (mlock) too; their owners may fault then:");
+		r, f->try_, "Let it move locked pages (mlock) too; their owners may then fault:");
 	finding_line(r, f->try_, "`sysctl -w vm.compact_unevictable_allowed=1`");
 	finding_line(r, f->undo, "`sysctl -w vm.compact_unevictable_allowed=0`");
 	return true;
@@ -158,8 +158,8 @@ static bool tell_unevictable(struct report *r, struct finding *f, const struct f
 static void tell_find(struct report *r, struct finding *f)
 {
 	finding_line(r, f->try_,
-		"Find what fills pageblocks with pages that cannot be moved: "
-		"`memwhy frag --for 60s --stacks=kernel`");
+		"Find what fills pageblocks with unmovable pages: `memwhy frag --for 60s "
+		"--stacks=kernel`");
 	finding_line(r, f->undo, "Nothing to undo.");
 }
 
@@ -168,8 +168,8 @@ static void tell_kcompactd(
 {
 	const char *defrag = facts_text(facts, "thp/defrag");
 
-	f->why = "kcompactd moves pages until a free block of the order is there. kswapd wakes it "
-		 "when such blocks run out; a run that ends without one was in vain.";
+	f->why = "kcompactd moves pages until a block of the order is free. kswapd wakes it when "
+		 "such blocks run out; a run that ends without one was wasted.";
 	if (!strcmp(defrag, "defer") || !strcmp(defrag, "defer+madvise")) {
 		finding_line(
 			r, f->try_, "Ask less of it: huge pages only for programs that want them:");
@@ -187,11 +187,11 @@ static void tell_proactive(struct report *r, struct finding *f, const struct fac
 {
 	u64 now = facts_last(facts, "vm.compaction_proactiveness");
 
-	f->why = "kcompactd compacts by itself, without anybody waiting for a block, until as "
-		 "little is in pieces as vm.compaction_proactiveness asks for.";
+	f->why = "kcompactd compacts by itself, with no task waiting for a block, until "
+		 "fragmentation is as low as vm.compaction_proactiveness asks for.";
 	if (!now)
 		return;
-	finding_line(r, f->try_, "Ask for less (it is %llu of 100 now):", now);
+	finding_line(r, f->try_, "Ask for less (it is now %llu of 100):", now);
 	finding_line(
 		r, f->try_, "`sysctl -w vm.compaction_proactiveness=%llu`", now > 10 ? now / 2 : 0);
 	finding_line(r, f->undo, "`sysctl -w vm.compaction_proactiveness=%llu`", now);
@@ -199,10 +199,10 @@ static void tell_proactive(struct report *r, struct finding *f, const struct fac
 
 static void tell_khugepaged(struct report *r, struct finding *f, const struct facts *facts)
 {
-	f->why = "khugepaged compacts memory to get huge pages for what is mapped in small ones.";
+	f->why = "khugepaged compacts memory to replace small pages by huge ones.";
 	if (!facts_last(facts, "thp/khugepaged/defrag"))
 		return;
-	finding_line(r, f->try_, "Let it take only the huge pages that are free already:");
+	finding_line(r, f->try_, "Let it take only huge pages that are already free:");
 	finding_line(r, f->try_, "`echo 0 > " KHUGEPAGED_DEFRAG "`");
 	finding_line(r, f->undo, "`echo 1 > " KHUGEPAGED_DEFRAG "`");
 }
@@ -210,8 +210,9 @@ static void tell_khugepaged(struct report *r, struct finding *f, const struct fa
 static void tell_requested(struct report *r, struct finding *f, const struct runs *k)
 {
 	f->why = "Writing to vm.compact_memory, or to the file compact of a node, compacts all of "
-		 "its memory, whether anybody needs it or not.";
-	finding_line(r, f->try_, "Stop the job that does so: %s (pid %u) did it longest.",
+		 "its memory, whether that is needed or not.";
+	finding_line(r, f->try_,
+		"Stop the job that does so: %s (pid %u) spent the most time in it.",
 		stream_comm(r->stream, k->tgid, 0), k->tgid);
 	finding_line(r, f->undo, "Nothing to undo.");
 }
@@ -219,7 +220,7 @@ static void tell_requested(struct report *r, struct finding *f, const struct run
 static const char *const who[COMPACTION_KIND_N] = {
 	[COMPACTION_KHUGEPAGED] = "khugepaged",
 	[COMPACTION_KCOMPACTD] = "kcompactd",
-	[COMPACTION_PROACTIVE] = "kcompactd by itself (proactively)",
+	[COMPACTION_PROACTIVE] = "kcompactd (proactively)",
 	[COMPACTION_REQUESTED] = "A write to vm.compact_memory",
 };
 
@@ -271,9 +272,9 @@ static void tell_state(struct report *r, struct finding *f, const struct zone *z
 	if (!z->known)
 		return;
 	finding_line(r, f->evidence,
-		"%llu pages were free on average when it began, the high watermark is %llu: %s",
+		"%llu pages were free on average when it started, the high watermark is %llu: %s",
 		z->free_sum / z->known, z->high_sum / z->known,
-		is_fragmented(z) ? "memory is there, but in pieces" : "memory is short");
+		is_fragmented(z) ? "memory is free, but fragmented" : "memory is short");
 }
 
 static int tell_failing(struct report *r, const struct state *s, const struct zone_key *key,
@@ -286,7 +287,8 @@ static int tell_failing(struct report *r, const struct state *s, const struct zo
 	if (!f)
 		return -ENOMEM;
 	f->title = report_text(r,
-		"Compaction of node %d zone %s for order %d is in vain: %llu of %llu runs failed",
+		"Compaction of node %d zone %s for order %d achieves nothing: %llu of %llu runs "
+		"failed",
 		key->node, zone ? zone : "?", key->order, failed, z->runs.ordered);
 	f->confidence = "high: every run and its result was counted";
 	f->cost_ns = failed_ns;
@@ -296,14 +298,14 @@ static int tell_failing(struct report *r, const struct state *s, const struct zo
 			z->deferred);
 	tell_state(r, f, z);
 	if (z->known && !is_fragmented(z)) {
-		f->why = "Compaction needs free pages to move others to, and memory is short: free "
+		f->why = "Compaction needs free pages to move others to, but memory is short: free "
 			 "some first.";
 		finding_line(r, f->try_,
 			"Find what uses up memory: `memwhy reclaim --for 30s --by process,kind`");
 		finding_line(r, f->undo, "Nothing to undo.");
 	} else {
-		f->why = "Pages that cannot be moved (pinned, locked, or of the kernel) stand in "
-			 "every range that would have to become free.";
+		f->why = "Unmovable pages (pinned, locked, or the kernel's) sit in every range "
+			 "that would have to become free.";
 		if (!tell_unevictable(r, f, &s->facts)) {
 			if (key->order > COSTLY_ORDER)
 				tell_extfrag(r, f, &s->facts);

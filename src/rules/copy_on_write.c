@@ -223,13 +223,12 @@ static bool read_first(const struct rule_sums *s, const struct program *g)
 
 static void read_first_tell(struct report *r, struct finding *f)
 {
-	f->why = "The first read of fresh memory maps a page of zeroes that all share, and that of "
-		 "a private mapping the file's page; the first write is a second fault, which "
-		 "takes a page and copies.";
+	f->why = "The first read of fresh memory maps the shared zero page, or the file's page in "
+		 "a private mapping; the first write is a second fault, which allocates a page and "
+		 "copies.";
 	finding_line(r, f->try_,
-		"Have it write to fresh memory before it reads it, or know what it has not "
-		"written; MADV_POPULATE_WRITE takes the pages of a range in one call (Linux "
-		"5.14).");
+		"Write to fresh memory before reading it, or track what was not written; "
+		"MADV_POPULATE_WRITE allocates the pages of a range in one call (Linux 5.14).");
 }
 
 static void fork_tell(struct report *r, struct finding *f)
@@ -241,12 +240,12 @@ static void fork_tell(struct report *r, struct finding *f)
 	finding_line(r, f->try_,
 		"If the child only starts another program: use posix_spawn() or vfork().");
 	finding_line(r, f->try_,
-		"If it writes a snapshot: fork when few writes come, keep it short, and keep as "
-		"much memory free as is written meanwhile.");
+		"If it writes a snapshot: fork when there are few writes, keep it short, and keep "
+		"as much memory free as is written during it.");
 	finding_line(r, f->try_,
 		"If workers write to what they inherited (reference counts, garbage collectors): "
 		"put it into shared memory (arrays, not objects), or load it after the fork. In "
-		"Python gc.freeze() before the fork saves what its collector writes, but not "
+		"Python, gc.freeze() before the fork avoids the collector's writes, but not "
 		"reference counts.");
 }
 
@@ -262,17 +261,17 @@ static void tell(struct report *r, const struct rule_sums *s, const struct progr
 	f->tgid = g->tgid;
 	f->title = report_text(r,
 		first ? "%s writes to %.0f pages a second that it had only read before (copies of "
-			"the zero page or of a file's): %s"
+			"the zero page or a file's page): %s"
 		      : "%s copies %.0f pages a second after fork (copy-on-write): %s",
 		who_of(r, g), (double)g->storm.pages / report_seconds(r),
 		report_share_text(r, cost_ns(g)));
-	f->confidence = "high: every such fault was counted and timed; the first write to memory "
-			"that had only been read looks the same";
+	f->confidence = "high: every such fault was counted and timed; a first write to memory "
+			"that was only read looks the same";
 	storm_tell(r, f, &g->storm, "copied");
 	if (g->reused)
 		finding_line(r, f->evidence,
-			"%llu more faults, %s, on pages that were still marked as shared when the "
-			"other side was gone",
+			"%llu more faults, %s, on pages still marked as shared after the other "
+			"process was gone",
 			g->reused, fmt_ns(a, g->reused_ns));
 	if (!first)
 		tell_sharing(r, f, s, g->tgid);

@@ -65,17 +65,15 @@ static void settings_tell(struct report *r, struct finding *x, const struct ende
 {
 	bool oomd = !strncmp(who->comm, "systemd-oomd", COMM_LEN);
 
-	x->why = "Such a daemon ends processes before the kernel's OOM killer would, by its own "
-		 "rules: "
-		 "how long tasks have waited for memory, and how full swap is. The kernel counts "
-		 "none "
-		 "of it, and its log has nothing of it.";
+	x->why = "Such a daemon kills processes before the kernel's OOM killer would, by its own "
+		 "rules: how long tasks waited for memory, and how full swap is. The kernel "
+		 "neither counts nor logs these kills.";
 	if (oomd) {
-		finding_line(r, x->try_, "See why, and which groups it may choose from:");
+		finding_line(r, x->try_, "See why, and which cgroups it may choose from:");
 		finding_line(r, x->try_, "`journalctl -u systemd-oomd --since -10min; oomctl`");
 		finding_line(r, x->try_,
-			"Where others should be killed first, set "
-			"ManagedOOMPreference=avoid under [Service] in:");
+			"If others should be killed first, set ManagedOOMPreference=avoid under "
+			"[Service] in:");
 		finding_line(r, x->try_, "`systemctl edit UNIT`");
 		finding_line(r, x->undo, "Remove that line again: `systemctl edit UNIT`");
 	} else {
@@ -83,7 +81,7 @@ static void settings_tell(struct report *r, struct finding *x, const struct ende
 		finding_line(r, x->try_, "`journalctl -u %.16s --since -10min`", who->comm);
 		finding_line(r, x->undo, "Nothing to undo.");
 	}
-	finding_line(r, x->verify, "Where memwhy serve runs, there is no further daemon-kill in:");
+	finding_line(r, x->verify, "If memwhy serve runs, this shows no further daemon-kill:");
 	finding_line(r, x->verify, "`memwhy incidents`");
 }
 
@@ -101,17 +99,16 @@ static void tell(
 	x->cgroup = who->cgroup;
 	x->tgid = e->largest;
 	x->title = report_text(r, "%.16s %s %.16s (pid %u)%s%s%s", who->comm,
-		e->killed ? "killed" : "told to end:", e->comm, e->largest,
+		e->killed ? "killed" : "terminated:", e->comm, e->largest,
 		e->processes > 1 ? report_text(r, " and %u more", e->processes - 1) : "",
 		path ? " of cgroup " : "", path ? report_cgroup(r, path) : "");
-	x->confidence =
-		"medium: seen as it sent the signals, with the right to signal anybody; that it is "
-		"this daemon is known by the name of its thread";
+	x->confidence = "medium: it was seen sending the signals, with the right to signal any "
+			"process; that it is this daemon is known from its thread name";
 	finding_line(r, x->evidence, "%u process%s: %s resident, %s in swap", e->processes,
 		e->processes == 1 ? "" : "es", fmt_bytes(a, e->rss_pages * page),
 		fmt_bytes(b, e->swap_pages * page));
 	if (facts_known(&s->facts, "MemAvailable"))
-		finding_line(r, x->evidence, "%s of memory are available now",
+		finding_line(r, x->evidence, "%s of memory is available now",
 			fmt_bytes(a, facts_last(&s->facts, "MemAvailable")));
 	settings_tell(r, x, who);
 }

@@ -126,7 +126,7 @@ static void tell_who(struct report *r, struct finding *x, const struct who *w)
 	bool own = w->own * 2 >= w->all;
 
 	x->tgid = own ? w->tgid : w->parent_tgid;
-	finding_line(r, x->evidence, "%s made %llu and removed %llu control groups meanwhile",
+	finding_line(r, x->evidence, "%s made %llu and removed %llu control groups in that time",
 		own ? report_process(r, w->tgid)
 		    : report_text(r, "children of %s (pid %u)", held_text(r, w->parent),
 			      w->parent_tgid),
@@ -172,7 +172,7 @@ static void tell_place(struct report *r, struct finding *x, const struct cgroup_
 		finding_line(r, x->evidence, "%llu of them were in cgroup %s", d->below_dying,
 			report_cgroup(r, path));
 	else if (d->below_bytes >= d->dying * KEPT_LEAST)
-		finding_line(r, x->evidence, "%s of it is of those that were in cgroup %s",
+		finding_line(r, x->evidence, "%s of it belongs to those that were in cgroup %s",
 			fmt_bytes(a, d->below_bytes), report_cgroup(r, path));
 }
 
@@ -211,16 +211,13 @@ static void tell_cache(struct report *r, struct finding *x, const struct cgroup_
 	const char *path = place_of(r, d);
 	const char *dir = path ? cgroup_directory(r, d->version, path) : NULL;
 
-	finding_line(r, x->try_,
-		"Have the kernel give back what they keep, as far as it is cache%s:",
-		dir && d->version == 1
-			? ", there only (of groups that are in use and below it, too)"
-			: "");
+	finding_line(r, x->try_, "Have the kernel free what they keep, as far as it is cache%s:",
+		dir && d->version == 1 ? ", there only (including groups in use below it)" : "");
 	if (dir && d->version == 1)
 		finding_line(r, x->try_, "`sync; echo 0 > %s/memory.force_empty`", dir);
 	if (!dir || d->version == 2 || !is_mostly_there(d))
 		finding_line(r, x->try_, "%s`sync; echo 3 > /proc/sys/vm/drop_caches`",
-			dir && d->version == 1 ? "Or of all the machine: " : "");
+			dir && d->version == 1 ? "Or on the whole machine: " : "");
 	if (dir && d->version == 2 && d->file_bytes)
 		finding_line(r, x->try_,
 			"Or only what is below that group (5.19 and later): `sync; echo %llu > "
@@ -237,16 +234,16 @@ static void tell_try(struct report *r, struct finding *x, const struct cgroup_dy
 		tell_cache(r, x, d);
 	if (!known || keeps_in_tmpfs(d))
 		finding_line(r, x->try_,
-			"A file in tmpfs that outlived its group keeps the group until somebody "
-			"removes the file, whatever caches are dropped. Which files keep which "
-			"groups: `memwhy where --files --table removed_groups`");
+			"A tmpfs file that outlives its group keeps the group until the file is "
+			"removed, whatever caches are dropped. Which files keep which groups: "
+			"`memwhy where --files --table removed_groups`");
 	if (known && keeps(d, d->anon_bytes))
 		finding_line(r, x->try_,
-			"Anonymous memory is of processes that were moved to other groups, until "
-			"they end, or of swap.");
+			"Anonymous memory belongs to processes that were moved to other groups, "
+			"until they end, or is in swap.");
 	finding_line(r, x->try_,
-		"So that no more come: use one group again in place of a new one for each job, or "
-		"write what is to last from a group that stays.");
+		"To prevent more: reuse one group instead of a new one per job, or write lasting "
+		"files from a group that stays.");
 	if (!x->undo[0])
 		finding_line(r, x->undo, "Nothing to undo.");
 }
@@ -264,8 +261,8 @@ static void tell(struct report *r, const struct state *s, u64 bytes, int level)
 	x->losses = LOSS_KERNEL;
 	x->grown_bytes = bytes / MAX(d->dying, 1ULL) * counter_rise(d->first_dying, d->dying);
 	x->title = report_text(r,
-		"%s%llu control groups that were removed%s are still kept by the kernel (dead "
-		"groups)%s, some %s",
+		"%s%llu removed control groups%s are still kept by the kernel (dead groups)%s, "
+		"about %s",
 		w.maker ? report_text(r, "%s makes and removes control groups: ", who_text(r, &w))
 			: "",
 		d->dying,
@@ -275,26 +272,22 @@ static void tell(struct report *r, const struct state *s, u64 bytes, int level)
 		keeper_text(r, d)[0] ? report_text(r, " for %s", keeper_text(r, d)) : "",
 		fmt_bytes(a, bytes));
 	x->confidence = report_text(r, "high for the number; the memory is estimated, and %s",
-		w.maker ? "older ones may be of others" : "who made them was not seen");
-	finding_line(r, x->evidence,
-		"%llu were there at the start, %llu are now, beside %llu that "
-		"are in use",
+		w.maker ? "older ones may be from others" : "what made them was not seen");
+	finding_line(r, x->evidence, "%llu at the start, %llu now, in addition to %llu in use",
 		d->first_dying, d->dying, d->alive);
 	if (w.maker)
 		tell_who(r, x, &w);
 	if (d->dying > d->first_dying)
-		finding_line(r, x->evidence, "that is %.1f more a second",
-			(double)(d->dying - d->first_dying) / report_seconds(r));
+		finding_line(r, x->evidence, "that is %.1f more a minute",
+			(double)(d->dying - d->first_dying) * 60 / report_seconds(r));
 	if (keeper_text(r, d)[0])
-		finding_line(
-			r, x->evidence, "what is charged to them still: %s", keeper_text(r, d));
+		finding_line(r, x->evidence, "still charged to them: %s", keeper_text(r, d));
 	tell_place(r, x, d);
-	finding_line(r, x->evidence, "Percpu is %s, of all its users",
+	finding_line(r, x->evidence, "Percpu is %s, for all its users",
 		fmt_bytes(a, facts_last(&s->sums.facts, "Percpu")));
-	x->why = "A group that is removed stays as long as a page or an object that was charged to "
-		 "it: a file in the page cache or in tmpfs that its tasks wrote, a dentry. Its "
-		 "counters on each CPU stay too, and each walk over groups (reclaim, memory.stat) "
-		 "passes it.";
+	x->why = "A removed group stays as long as any page or object charged to it: a file in the "
+		 "page cache or tmpfs that its tasks wrote, a dentry. Its per-CPU counters stay "
+		 "too, and each walk over groups (reclaim, memory.stat) visits it.";
 	tell_try(r, x, d);
 	if (d->version == 1)
 		finding_line(r, x->verify,

@@ -98,13 +98,13 @@ static void tell_limits(struct report *r, struct finding *f, const struct facts 
 			fmt_bytes(b, facts_last(facts, "Writeback")));
 	if (bytes)
 		finding_line(r, f->evidence,
-			"writers are slowed from half way between vm.dirty_background_bytes (%s) "
-			"and vm.dirty_bytes (%s) on",
+			"writers are slowed above the midpoint of vm.dirty_background_bytes (%s) "
+			"and vm.dirty_bytes (%s)",
 			fmt_bytes(a, background), fmt_bytes(b, bytes));
 	else
 		finding_line(r, f->evidence,
-			"writers are slowed from half way between vm.dirty_background_ratio "
-			"(%llu %%) and vm.dirty_ratio (%llu %%) of available memory on",
+			"writers are slowed above the midpoint of vm.dirty_background_ratio (%llu "
+			"%%) and vm.dirty_ratio (%llu %%) of available memory",
 			facts_last(facts, "vm.dirty_background_ratio"),
 			facts_last(facts, "vm.dirty_ratio"));
 }
@@ -125,14 +125,13 @@ static void tell_try(struct report *r, struct finding *f, const struct facts *fa
 	u64 room = (facts_last(facts, "MemAvailable") / 5) & ~(ROUND_BYTES - 1);
 
 	finding_line(r, f->try_,
-		"Write less, or to another device; what is not read again soon can be written "
-		"with O_DIRECT, or by a job that is slowed itself (a cgroup with io.max).");
+		"Write less, or to another device; what is not read again soon can be written with "
+		"O_DIRECT, or by a job that is itself throttled (a cgroup with io.max).");
 	if (!bytes || bytes >= room / 2)
 		return;
 	finding_line(r, f->try_,
-		"If it comes in bursts that the disk takes later: let more be dirty "
-		"(vm.dirty_bytes "
-		"is %llu now):",
+		"If writes come in bursts that the disk absorbs later, allow more dirty memory "
+		"(vm.dirty_bytes is now %llu):",
 		bytes);
 	finding_line(r, f->try_, "`sysctl -w vm.dirty_bytes=%llu`", room);
 	finding_line(r, f->undo, "`sysctl -w vm.dirty_bytes=%llu`", bytes);
@@ -155,31 +154,30 @@ static void tell(
 	f->cost_ns = w->ns;
 	f->tgid = w->tgid;
 	f->title = report_text(r,
-		"%s writes faster than device %s takes it%s and is made to sleep (dirty "
-		"throttling, "
+		"%s writes faster than device %s absorbs%s and is put to sleep (dirty throttling, "
 		"balance_dirty_pages): %s",
 		report_process(r, w->tgid), device,
 		is_tight(&s->sums.facts)
-			? report_text(r, " while vm.dirty_bytes lets only %s wait for it,",
+			? report_text(r, " while vm.dirty_bytes allows only %s to be dirty,",
 				  fmt_bytes(a, facts_last(&s->sums.facts, "vm.dirty_bytes")))
 			: "",
 		report_share_text(r, w->ns));
-	f->confidence = "high: every sleep was seen, with the length that the kernel ordered";
+	f->confidence = "high: every sleep was seen, with the length the kernel set";
 	finding_line(r, f->evidence, "%llu sleeps of %u process%s, together %s, longest %s",
 		w->sleeps, w->processes, w->processes == 1 ? "" : "es", fmt_ns(a, w->ns),
 		fmt_ns(b, w->max_ns));
-	finding_line(r, f->evidence, "%s of it are %s's, who wrote %s to the page cache meanwhile",
+	finding_line(r, f->evidence,
+		"%s of it in %s, which wrote %s to the page cache in that time",
 		report_text(r, "%.0f %%", 100.0 * (double)w->tgid_ns / (double)MAX(w->ns, 1ULL)),
 		report_process(r, w->tgid), fmt_bytes(c, w->tgid_pages * page));
 	if (writer && writer->stack)
 		finding_stack(r, f, writer->stack, 3);
 	if (owner)
-		finding_line(r, f->evidence, "the dirty pages are of cgroup %s",
+		finding_line(r, f->evidence, "the dirty pages are charged to cgroup %s",
 			report_cgroup(r, owner));
 	tell_limits(r, f, &s->sums.facts);
-	f->why = "What is written stays in the page cache until the disk has it. When too much of "
-		 "it "
-		 "waits, the kernel makes writers sleep, so that they write no faster than the "
+	f->why = "Written data stays in the page cache until it is on disk. When too much is "
+		 "dirty, the kernel makes writers sleep, so that they write no faster than the "
 		 "disk; others that write to the same device wait with them.";
 	tell_try(r, f, &s->sums.facts);
 	if (!f->undo[0])

@@ -46,9 +46,9 @@ static int feed(void *v, const struct rec *rec)
 
 static const char *what_dropped(u64 pages, u64 slab)
 {
-	return pages && slab ? "the page cache and the kernel's caches of names and inodes"
+	return pages && slab ? "the page cache, dentries and inodes"
 	       : pages       ? "the page cache"
-			     : "the kernel's caches of names and inodes";
+			     : "dentries and inodes";
 }
 
 static const char *who_did(struct report *r, const struct rule_sums *s, u32 *ret_tgid)
@@ -84,7 +84,7 @@ static void tell_numbers(struct report *r, struct finding *x, const struct facts
 			fmt_bytes(a, facts_last(f, "Cached")));
 	if (facts_known(f, "MemAvailable"))
 		finding_line(r, x->evidence,
-			"%s of memory are available: caches are part of that, dropped or not",
+			"%s of memory is available: that includes caches, dropped or not",
 			fmt_bytes(a, facts_last(f, "MemAvailable")));
 }
 
@@ -110,11 +110,11 @@ static int report(void *v, struct report *r)
 		who, what_dropped(pages, slab), times, plural(times), report_seconds(r));
 	x->confidence = tgid ? "high: the kernel's own count, and its log says who"
 			     : "high for the number, which the kernel counts; who did it is not "
-			       "known, as its log cannot be read or was told to be silent";
+			       "known: its log cannot be read, or logging was turned off";
 	tell_numbers(r, x, &s->facts);
-	x->why = "The kernel gives memory of its caches to whoever asks for memory. Thrown away "
-		 "beforehand it is of no use to anybody, and every program has to read its files "
-		 "and look its names up again.";
+	x->why = "The kernel hands cache memory to any program that needs it. Dropping it "
+		 "beforehand helps no one, and every program has to read its files and look up its "
+		 "names again.";
 	finding_line(r, x->try_, "Stop what does it; look for it in timers and cron jobs:");
 	finding_line(r, x->try_, "`grep -rs drop_caches /etc/cron* /var/spool/cron /etc/systemd`");
 	finding_line(r, x->undo, "Nothing to undo.");

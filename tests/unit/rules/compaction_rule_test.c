@@ -154,10 +154,10 @@ static void test_failing(void **state)
 	view_feed(&f, &REC(struct compaction_deferrals, REC_COMPACTION_DEFERRALS, .zone = 2,
 			      .order = 9, .skipped = 64));
 	x = only(&f);
-	assert_string_equal(x->title,
-		"Compaction of node 0 zone Normal for order 9 is in vain: 30 of 31 runs failed");
+	assert_string_equal(x->title, "Compaction of node 0 zone Normal for order 9 achieves "
+				      "nothing: 30 of 31 runs failed");
 	assert_true(says(x->evidence, "5000 pages were free"));
-	assert_true(says(x->evidence, "in pieces"));
+	assert_true(says(x->evidence, "fragmented"));
 	assert_true(says(x->evidence, "64 more were deferred"));
 	assert_true(says(x->try_, "vm.compact_unevictable_allowed=1"));
 	assert_true(says(x->undo, "vm.compact_unevictable_allowed=0"));

@@ -86,7 +86,7 @@ static void test_other_growth(void **unused)
 					.tgid = 9,
 					.rss_bytes = 800 * MIB};
 
-				*(of == 0   ? &r.bpf_bytes
+				*(of == 0         ? &r.bpf_bytes
 					: of == 1 ? &r.pinned_bytes
 						  : &r.locked_bytes) = bytes;
 				put(&b, &r);
@@ -120,8 +120,7 @@ static void test_maps_of_another_look(void **unused)
 	value(&b, SYSTEM_MEMINFO, "MemAvailable", 10240 * MIB, NULL);
 	PUT(&b, struct rec_task, REC_TASK, .tgid = 9, .comm = "memwhy");
 	for (u64 s = 1; s <= 9; s += 8) {
-		struct held_process r = {
-			.h = {sizeof(r), REC_HELD_PROCESS, 0, s * NSEC_PER_SEC},
+		struct held_process r = {.h = {sizeof(r), REC_HELD_PROCESS, 0, s * NSEC_PER_SEC},
 			.tgid = 9,
 			.rss_bytes = 800 * MIB,
 			.bpf_bytes = (s == 1 ? 100 : 400) * MIB};

@@ -730,7 +730,7 @@ static void test_daemon_kill(void **unused)
 		.comm = "earlyoom", .victim_comm = "tab");
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_WARNING);
-	assert_non_null(strstr(f->title, "earlyoom told to end: tab (pid 20)"));
+	assert_non_null(strstr(f->title, "earlyoom terminated: tab (pid 20)"));
 	end(&b);
 	begin(&b, &rule_daemon_kill, 1);
 	for (u32 signal = 15; signal >= 9; signal -= 6)

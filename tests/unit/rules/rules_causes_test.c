@@ -599,9 +599,9 @@ static void test_dirty(void **unused)
 		.total_ns = NSEC_PER_SEC, .dirtied_pages = 256, .device = "vda");
 	x = only(&f);
 	assert_int_equal(x->level, LEVEL_WARNING);
-	assert_non_null(strstr(x->title, "writer (pid 7) writes faster than device vda takes it "
-					 "while vm.dirty_bytes lets only 16.0 MiB wait for it"));
-	assert_true(says(x->evidence, "75 % of it are writer (pid 7)'s, who wrote 100 MiB"));
+	assert_non_null(strstr(x->title, "writer (pid 7) writes faster than device vda absorbs "
+					 "while vm.dirty_bytes allows only 16.0 MiB to be dirty"));
+	assert_true(says(x->evidence, "75 % of it in writer (pid 7), which wrote 100 MiB"));
 	assert_true(says(x->try_, "sysctl -w vm.dirty_bytes=805306368"));
 	assert_true(says(x->undo, "sysctl -w vm.dirty_bytes=16777216"));
 	view_close(&f);
@@ -1192,8 +1192,7 @@ static void test_growth_together_in_group(void **unused)
 			for (u32 k = 0; k < 8; k++)
 				PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0,
 					HALF_SECOND(i), .tgid = 8 + k, .ppid = k ? below : 7,
-					.comm = "writer",
-					.cgroup = 42 + (k ? 0 : apart),
+					.comm = "writer", .cgroup = 42 + (k ? 0 : apart),
 					.anon_bytes = 10 * MIB + i * 128 * 1024);
 			family(&f, i, 8, (100 + i) * MIB);
 		}

@@ -744,13 +744,13 @@ static void test_cgroup_kept(void **unused)
 		PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 7, .cgroup = 4,
 			.count = k == NAMES ? 2000 : 500);
 		f = only(&b);
-		assert_int_equal(
-			!!strstr(f->title, ": relay (5 processes, pid 14 has most) has 70.0 MiB in "
-					   "pipes that are not read"),
+		assert_int_equal(!!strstr(f->title,
+					 ": relay (5 processes, pid 14 has the most) has 70.0 MiB "
+					 "in unread pipes"),
 			k == PROGRAM);
 		assert_int_equal(f->tgid == 14, k == PROGRAM);
 		assert_int_equal(
-			!!strstr(f->title, ": its tasks look up 4000 names a second that do not"),
+			!!strstr(f->title, ": its tasks look up 4000 nonexistent names a second"),
 			k == NAMES);
 		assert_int_equal(says(f->try_, "Raise the limit"), k != NAMES);
 		assert_non_null(f->undo[0]);
@@ -777,10 +777,11 @@ static void test_cgroup_stream(void **unused)
 			.count = 10, .total_ns = ms * NSEC_PER_MSEC, .cgroup = 42);
 		f = only(&b);
 		assert_int_equal(f->level, ms > 500 ? LEVEL_RISK : LEVEL_NOTE);
-		assert_int_equal(says(f->try_, "Nothing has to be done"), ms == 500);
+		assert_int_equal(says(f->try_, "Nothing needs to be done"), ms == 500);
 		assert_int_equal(says(f->try_, "oflag=direct"), ms > 500);
 		assert_non_null(strstr(f->title, "page cache, most of it not on disk yet"));
-		assert_true(says(f->evidence, "60.0 MiB of its page cache are not written yet"));
+		assert_true(
+			says(f->evidence, "60.0 MiB of its page cache is dirty (not yet on disk)"));
 		end(&b);
 	}
 }
@@ -820,10 +821,10 @@ static void test_cgroup_cache_left(void **unused)
 			.refault_anon_total = 1500);
 		f = only(&b);
 		assert_non_null(strstr(f->title, "70 % is memory of its processes (anonymous)"));
-		assert_int_equal(!!strstr(f->title, ", and too little is left for page cache: "
+		assert_int_equal(!!strstr(f->title, ", leaving too little for page cache: "
 						    "950 pages a second are read back"),
 			files);
-		assert_int_equal(!!strstr(f->why, "are read from disk again"), files);
+		assert_int_equal(!!strstr(f->why, "be read from disk again"), files);
 		end(&b);
 	}
 }
@@ -852,9 +853,8 @@ static void test_cgroup_refaults(void **unused)
 	assert_non_null(strstr(f->title, "hits its memory limit of 100 MiB: 70 % is page cache"));
 	assert_non_null(strstr(f->title, "1024 pages a second are read back"));
 	assert_true(says(f->evidence, "10240 pages (40.0 MiB) were needed again"));
-	assert_true(
-		says(f->evidence, "victim (pid 7) has 30.0 MiB resident in it, and grew meanwhile "
-				  "by 19.0 MiB"));
+	assert_true(says(f->evidence, "victim (pid 7) has 30.0 MiB resident in it, and grew "
+				      "by 19.0 MiB"));
 	assert_true(says(f->try_, "146800640"));
 	assert_true(says(f->undo, "104857600"));
 	end(&b);
