@@ -86,12 +86,12 @@ static void tell(struct report *r, u32 tgid, const struct forker *f, int level)
 	x->tgid = tgid;
 	x->cost_ns = f->count * fork_ns(r, f);
 	x->title = report_text(r,
-		"%s forks %.1f times a second with %s of memory: each copies its page tables, some "
-		"%s, together about %s",
+		"%s forks %.1f times a second with %s of memory: each fork copies its page tables, "
+		"about %s, together about %s",
 		report_process(r, tgid), rate, fmt_bytes(a, f->anon_bytes),
 		fmt_ns(b, fork_ns(r, f)), report_share_text(r, x->cost_ns));
-	x->confidence = "medium: forks were counted; their time is estimated by the pages that it "
-			"has, 120 ns each";
+	x->confidence =
+		"medium: forks were counted; their time is estimated from its pages, 120 ns each";
 	finding_line(r, x->evidence, "%llu forks that copied its address space in %.0f s", f->count,
 		report_seconds(r));
 	if (f->page_table_bytes)
@@ -99,14 +99,14 @@ static void tell(struct report *r, u32 tgid, const struct forker *f, int level)
 			r, x->evidence, "its page tables: %s", fmt_bytes(c, f->page_table_bytes));
 	if (f->stack)
 		finding_stack(r, x, f->stack, 4);
-	x->why = "fork() returns when the child has a copy of all page tables, and each of their "
-		 "pages is counted once more. It grows with the memory that the parent has, also "
-		 "where the child runs another program at once, and its end takes as long again.";
+	x->why = "fork() returns only when the child has a copy of all page tables and a reference "
+		 "to each page. The cost grows with the parent's memory, even if the child runs "
+		 "another program at once, and the child's exit costs as much again.";
 	finding_line(r, x->try_,
-		"Start programs by posix_spawn() or vfork(), which copy nothing; most runtimes "
-		"have a way to (in Python: subprocess with close_fds=False and no preexec_fn).");
+		"Start programs with posix_spawn() or vfork(), which copy nothing; most runtimes "
+		"can (in Python: subprocess with close_fds=False and no preexec_fn).");
 	finding_line(r, x->try_,
-		"Or have a small process, forked before memory is filled, start them on request.");
+		"Or let a small process, forked before memory fills, start them on request.");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`memwhy syscalls --for 10s -p %u`", tgid);
 }

@@ -121,7 +121,7 @@ static void tell_change(struct report *r, struct finding *f, const struct state 
 
 	if (next) {
 		finding_line(r, f->try_,
-			"Keep three more pageblocks a node free (it is %llu now):", now);
+			"Keep three more pageblocks per node free (it is now %llu):", now);
 		finding_line(r, f->try_, "`sysctl -w vm.min_free_kbytes=%llu`", next);
 		finding_line(r, f->undo, "`sysctl -w vm.min_free_kbytes=%llu`", now);
 	} else {
@@ -177,13 +177,13 @@ static int report(void *v, struct report *r)
 	if (!f)
 		return -ENOMEM;
 	f->title = z ? report_text(r,
-			       "Memory of node %u zone %.15s is in small pieces: order-%d "
-			       "allocations need compaction",
+			       "Memory of node %u zone %.15s is fragmented: order-%d allocations "
+			       "need compaction",
 			       z->node, z->zone, ORDER)
 		     : report_text(r, "Memory is being fragmented: %llu severe events in %.0f s",
 			       s->severe, report_seconds(r));
-	f->confidence = stalls ? "high: allocations stalled in compaction meanwhile"
-			       : "medium: no allocation was seen to wait for it yet";
+	f->confidence = stalls ? "high: allocations stalled in compaction in that time"
+			       : "medium: no allocation was seen waiting for it yet";
 	if (z)
 		finding_line(r, f->evidence,
 			"fragmentation index %.3f, unusable %.3f at order %d (0 is good, 1 is bad)",
@@ -194,11 +194,10 @@ static int report(void *v, struct report *r)
 	if (stalls)
 		finding_line(r, f->evidence, "%llu direct compactions (compact_stall), %llu failed",
 			stalls, facts_delta(&s->facts, "compact_fail"));
-	f->why = z ? "Pages that cannot be moved were put among pages that can. Enough memory is "
-		     "free, but not in blocks of the size that huge pages, network buffers and "
-		     "drivers ask for."
-		   : "Pages that cannot be moved were put among pages that can: when these are "
-		     "freed, they no longer make large blocks.";
+	f->why = z ? "Unmovable pages were placed among movable ones. Enough memory is free, but "
+		     "not in blocks of the size that huge pages, network buffers and drivers need."
+		   : "Unmovable pages were placed among movable ones: when these are freed, they "
+		     "no longer form large blocks.";
 	tell_change(r, f, s);
 	yield_to_pools(r, f, s, level > LEVEL_RISK);
 	return 0;

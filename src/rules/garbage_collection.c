@@ -86,16 +86,16 @@ static void swapped_tell(
 	x->symptom = x->advises = true;
 	x->losses = LOSS_SWAP;
 	x->cgroup = limit ? h->cgroup : 0;
-	x->why = "A collector looks at all of the heap again and again. What is in swap comes back "
-		 "page by page for that, and pushes other pages of the heap out: only a heap that "
-		 "fits into memory can be collected.";
+	x->why = "A collector scans the whole heap again and again. What is in swap comes back "
+		 "page by page, evicting other pages of the heap: only a heap that fits into "
+		 "memory can be collected.";
 	finding_line(r, x->try_,
-		"A larger heap makes it worse. Give its group, or the machine, more memory; or "
+		"A larger heap makes it worse. Give its cgroup, or the machine, more memory; or "
 		"start it with a heap that fits%s%s",
-		limit ? report_text(r, " below the limit of its group (%s): -Xmx%llum",
+		limit ? report_text(r, " below the limit of its cgroup (%s): -Xmx%llum",
 				fmt_bytes(a, limit), limit / 4 * 3 >> 20)
 		      : " (-Xmx)",
-		h->limit_bytes ? report_text(r, ", in place of %s", fmt_bytes(b, h->limit_bytes))
+		h->limit_bytes ? report_text(r, ", instead of %s", fmt_bytes(b, h->limit_bytes))
 			       : "");
 }
 
@@ -107,18 +107,18 @@ static void larger_try(
 
 	if (!h->limit_bytes)
 		finding_line(r, x->try_,
-			"If it needs that much, start it with a larger heap, where memory and its "
-			"group's limit have room: -Xmx (without it Java takes a quarter of memory, "
-			"or of the group's limit), DOTNET_GCHeapHardLimit.");
+			"If it needs that much, start it with a larger heap, if memory and its "
+			"cgroup's limit allow: -Xmx (without it Java takes a quarter of memory, or "
+			"of the cgroup's limit), DOTNET_GCHeapHardLimit.");
 	else if (limit && h->limit_bytes * 2 > limit)
 		finding_line(r, x->try_,
-			"If it needs that much, start it with a larger heap, -Xmx%llum, but not "
-			"before the limit of its group (%s) has room for that.",
+			"If it needs that much, start it with a larger heap, -Xmx%llum, but first "
+			"raise the limit of its cgroup (%s) to fit it.",
 			h->limit_bytes * 2 >> 20, fmt_bytes(a, limit));
 	else
 		finding_line(r, x->try_,
-			"If it needs that much, start it with a larger heap, where memory and its "
-			"group's limit have room: -Xmx%llum",
+			"If it needs that much, start it with a larger heap, if memory and its "
+			"cgroup's limit allow: -Xmx%llum",
 			h->limit_bytes * 2 >> 20);
 }
 
@@ -128,12 +128,12 @@ static void heap_try(struct report *r, struct finding *x, const struct facts *fa
 	if (is_swapped(h))
 		swapped_tell(r, x, facts, h);
 	finding_line(r, x->try_,
-		"See what is in use, and whether it grows (Java): `jcmd %u GC.heap_info`, `jcmd %u "
-		"GC.class_histogram -all | head -30`",
+		"See what it holds, and whether that grows (Java): `jcmd %u GC.heap_info`, `jcmd "
+		"%u GC.class_histogram -all | head -30`",
 		tgid, tgid);
 	if (!is_swapped(h))
 		larger_try(r, x, facts, h);
-	finding_line(r, x->try_, "Or have it keep less: a bound for its caches and queues.");
+	finding_line(r, x->try_, "Or keep less: bound its caches and queues.");
 	finding_line(r, x->undo, "Start it as before.");
 	finding_line(r, x->verify, "`memwhy check --for 30s -p %u`", tgid);
 }
@@ -144,7 +144,7 @@ static const char *reason_text(struct report *r, const struct heap *h)
 
 	if (is_swapped(h))
 		return report_text(r,
-			"%s of its memory are in swap, which each collection reads back",
+			"%s of its memory is in swap, which each collection reads back",
 			fmt_bytes(a, h->swap_bytes));
 	return report_text(r, "its heap%s is too small for what it keeps and allocates",
 		h->limit_bytes ? report_text(r, " of %s", fmt_bytes(a, h->limit_bytes)) : "");
@@ -162,18 +162,17 @@ static void tell(
 		return;
 	x->tgid = tgid;
 	x->cost_ns = spent;
-	x->title = report_text(r, "%s spends %.0f %% of its CPU time on collecting garbage: %s",
+	x->title = report_text(r, "%s spends %.0f %% of its CPU time collecting garbage: %s",
 		report_process(r, tgid),
 		100.0 * (double)spent / (double)MAX(h->last.cpu_ns - h->first.cpu_ns, spent),
 		reason_text(r, h));
-	x->confidence = "high: the CPU time of the collector's threads, by their names; how much "
-			"of its heap is in use was not seen";
+	x->confidence = "high: the CPU time of the collector's threads, known by name; how full "
+			"its heap is was not seen";
 	finding_line(r, x->evidence, "its collector's threads ran for %s in %.1f s: %.1f CPUs",
 		fmt_ns(a, spent), seconds, (double)spent / 1e9 / seconds);
 	if (h->limit_bytes)
 		finding_line(r, x->evidence,
-			"it has %s of anonymous memory, and what it was started with allows its "
-			"heap %s%s",
+			"it has %s of anonymous memory, and its start options allow its heap %s%s",
 			fmt_bytes(a, h->anon_bytes), fmt_bytes(b, h->limit_bytes),
 			(double)h->anon_bytes >= FULL * (double)h->limit_bytes
 				? ": all of it is taken"
@@ -181,9 +180,9 @@ static void tell(
 	else
 		finding_line(r, x->evidence, "it has %s of anonymous memory",
 			fmt_bytes(a, h->anon_bytes));
-	x->why = "A collector has to look at all that is in use to find what is not. The less of "
-		 "the heap that leaves free, the sooner it has to look again, until the program "
-		 "hardly runs; an OutOfMemoryError may be next.";
+	x->why = "A collector has to scan everything in use to find what is not. The less of the "
+		 "heap that leaves free, the sooner it has to scan again, until the program hardly "
+		 "runs; an OutOfMemoryError may be next.";
 	heap_try(r, x, facts, tgid, h);
 }
 

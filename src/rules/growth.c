@@ -200,31 +200,31 @@ static void tell_numbers(
 			    ? LOSS_RECLAIM | LOSS_SWAP | LOSS_REFAULT
 			    : 0;
 	f->confidence = report_text(r,
-		"%s: its lower edge rose all the time (%llu samples, R² of a line %.2f), but %.0f "
-		"s cannot tell a leak from a cache that fills",
+		"%s: its lower edge rose throughout (%llu samples, linear fit R² %.2f), but %.0f s "
+		"cannot tell a leak from a cache that fills",
 		d->young ? "low" : "medium", s->trend.n, trend_fit(&s->trend), d->seconds);
 	if (d->drifts)
-		finding_line(r, f->evidence, "its lower edge rose by %s in %.0f s; it has %s now",
+		finding_line(r, f->evidence, "its lower edge rose by %s in %.0f s; it now has %s",
 			fmt_bytes(a, (u64)d->grown), d->seconds, fmt_bytes(b, (u64)s->trend.last));
 	else
 		finding_line(r, f->evidence, "from %s to %s in %.0f s",
 			fmt_bytes(a, (u64)s->trend.first), fmt_bytes(b, (u64)s->trend.last),
 			d->seconds);
 	if (d->left >= 0 && d->left < GROWTH_FULL_S)
-		finding_line(r, f->evidence, "%s is used up: %s are left", d->what,
-			fmt_bytes(a, d->room));
+		finding_line(
+			r, f->evidence, "%s is used up: %s left", d->what, fmt_bytes(a, d->room));
 	else if (d->left >= 0 && d->left < 30 * 86400.0)
 		finding_line(r, f->evidence, "at this rate %s (%s) lasts %s", d->what,
 			fmt_bytes(a, d->room), time_left_text(r, d->left));
 	if (d->bounded)
 		finding_line(r, f->evidence,
-			"its address space does not grow meanwhile: it fills what it has mapped "
-			"before, at most %s more, for which there is room",
+			"its address space does not grow: it fills what it mapped before, at most "
+			"%s more, for which there is room",
 			fmt_bytes(a, d->mapped));
 	if (d->young)
 		finding_line(r, f->evidence,
-			"it started less than a minute ago, so this is no more than a %s: it may "
-			"still be starting up, or do its work and end",
+			"it started less than a minute ago, so this is only a %s: it may still be "
+			"starting up, or do its work and exit",
 			finding_level_name(d->level));
 }
 
@@ -255,14 +255,14 @@ static void tell_stack(struct report *r, struct finding *f, u32 tgid, const stru
 
 	finding_line(r, f->evidence, "its stack (VmStk) rose by %s, to %s",
 		fmt_bytes(a, g->stack_bytes - g->first_stack_bytes), fmt_bytes(b, g->stack_bytes));
-	f->why = "Its first thread calls deeper and deeper, as a recursion without end does, or "
-		 "has ever more in local variables and alloca(). A stack takes memory as it gets "
-		 "deeper, and gives none back.";
+	f->why = "Its first thread calls deeper and deeper, as endless recursion does, or puts "
+		 "ever more into local variables and alloca(). A stack takes memory as it deepens, "
+		 "and returns none.";
 	finding_line(r, f->try_,
 		"See which functions call one another: `gdb -p %u -batch -ex 'bt 20'`", tgid);
 	finding_line(r, f->try_,
-		"Have such a program end (SIGSEGV) before it takes the machine's memory: start it "
-		"with a limit to its stack, 8 MiB unless somebody raised it: `ulimit -s 8192`");
+		"Let the program crash (SIGSEGV) before it takes the machine's memory: start it "
+		"with a stack limit, 8 MiB by default: `ulimit -s 8192`");
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`grep VmStk: /proc/%u/status`", tgid);
 }
@@ -275,12 +275,13 @@ static void tell_heap(
 		.least_bytes = (u64)g->anon.trend.first,
 		.stack = path};
 
-	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
+	f->why = "It keeps touching new anonymous pages (heap, mmap) and returns none.";
 	if (!g->headless) /* its files are reached through its first thread, by gdb and jcmd too */
 		runtime_tell_growth(
 			r, f, runtime_of(r, tgid, (const u32[]){g->stack, path}, 2), &heap);
 	finding_line(r, f->try_,
-		"See which code touches new pages: `memwhy faults --stacks=user --for 30s -p %u`",
+		"Find the code that touches new pages: `memwhy faults --stacks=user --for 30s -p "
+		"%u`",
 		tgid);
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify,
@@ -303,19 +304,19 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 		who = report_text(r, "%s, whose first thread has ended,", who);
 	f->title = report_text(r,
 		is_stack(g, d) ? "The stack of %s grows steadily: %s a second"
-		: d->drifts    ? "%s seems to grow steadily beneath its ups and downs: %s of "
-				 "anonymous memory a second"
-			       : "%s grows steadily: %s of anonymous memory a second",
+		: d->drifts ? "%s seems to grow steadily under its ups and downs: %s of anonymous "
+			      "memory a second"
+			    : "%s grows steadily: %s of anonymous memory a second",
 		who, fmt_bytes(c, (u64)d->rate));
 	tell_numbers(r, f, &g->anon, d);
 	if (d->drifts)
 		f->confidence = report_text(
-			r, "low: it may be chance in %.0f s; ten minutes would tell", d->seconds);
+			r, "low: in %.0f s it may be chance; ten minutes would tell", d->seconds);
 	path = tell_path(r, f, g);
 	if (g->headless)
 		finding_line(r, f->evidence,
-			"other threads of it run on: ps shows it as a zombie (<defunct>) without "
-			"memory, which is in /proc/%u/task/TID/status of these",
+			"its other threads still run: ps shows it as a zombie (<defunct>) without "
+			"memory; see /proc/%u/task/TID/status of those",
 			tgid);
 	if (is_stack(g, d))
 		tell_stack(r, f, tgid, g);
@@ -405,8 +406,7 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 		fmt_bytes(c, (u64)d->rate));
 	tell_numbers(r, f, &kin->anon, d);
 	finding_line(r, f->evidence,
-		"they were %u at first and are %u now; what they share since a fork is counted in "
-		"each",
+		"there were %u at first, %u now; what they share since a fork is counted in each",
 		last->first_processes, last->processes);
 	g = biggest_of(s, k, &tgid);
 	if (g && growth_bytes(&g->anon) > 0) {
@@ -414,15 +414,15 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 			fmt_bytes(c, (u64)growth_bytes(&g->anon)));
 		tell_path(r, f, g);
 	}
-	f->why = piles ? "New processes come and the old ones stay: none grows by itself, all of "
-			 "them together do."
-		       : "Each of them touches new anonymous pages all the time and gives none "
-			 "back: little each, much together.";
+	f->why = piles ? "New processes start and the old ones stay: none grows by itself, but all "
+			 "of them together do."
+		       : "Each of them keeps touching new anonymous pages and returns none: little "
+			 "each, much together.";
 	if (!tgid || tgid == last->leader) /* the one that started them has no part in it */
 		tgid = last->biggest;
 	if (piles)
 		finding_line(r, f->try_,
-			"See what one of them waits for, and why it does not end: `cat "
+			"See what one of them waits for, and why it does not exit: `cat "
 			"/proc/%u/wchan; ls -l /proc/%u/fd | tail`",
 			tgid, tgid);
 	finding_line(r, f->try_,
@@ -430,8 +430,8 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 		tgid);
 	if (!piles)
 		finding_line(r, f->try_,
-			"Have each end after a number of requests, until the cause is found "
-			"(servers have a setting for it: max_requests, pm.max_requests, "
+			"Until the cause is found, let each exit after a number of requests "
+			"(servers have a setting: max_requests, pm.max_requests, "
 			"MaxConnectionsPerChild).");
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`memwhy check --for 10m`");
@@ -474,20 +474,17 @@ static void tell_space(struct report *r, u32 tgid, const struct grown *g, double
 		"%s maps address space that it does not touch: %s more a second (mappings leaked)",
 		report_process(r, tgid), fmt_bytes(c, (u64)rate));
 	f->confidence = report_text(r,
-		"medium: it rose all the time, but %.0f s cannot tell whether it will stop",
+		"medium: it rose throughout, but %.0f s cannot tell whether it will stop",
 		growth_seconds(&g->space));
 	finding_line(r, f->evidence, "address space from %s to %s in %.0f s",
 		fmt_bytes(a, (u64)g->space.trend.first), fmt_bytes(b, (u64)g->space.trend.last),
 		growth_seconds(&g->space));
-	finding_line(r, f->evidence, "its anonymous memory rose by %s meanwhile",
+	finding_line(r, f->evidence, "its anonymous memory rose by %s in that time",
 		fmt_bytes(a, (u64)MAX(growth_bytes(&g->anon), 0.0)));
-	f->why =
-		"Mappings that are not unmapped take no memory until they are touched, but each "
-		"counts for vm.max_map_count, RLIMIT_AS and, where overcommit is limited, for what "
-		"all processes may have.";
+	f->why = "Mappings take no memory until they are touched, but each counts towards "
+		 "vm.max_map_count, RLIMIT_AS and, with strict overcommit, CommitLimit.";
 	finding_line(r, f->try_,
-		"Who maps and does not unmap: `memwhy maps --stacks=user --for 30s "
-		"-p %u`",
+		"Find who maps and does not unmap: `memwhy maps --stacks=user --for 30s -p %u`",
 		tgid);
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`grep VmSize /proc/%u/status`", tgid);

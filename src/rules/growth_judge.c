@@ -53,7 +53,7 @@ static void when_it_hurts(
 	}
 	if (group != ~0ULL && (d->left < 0 || group < d->room)) {
 		d->room = group;
-		d->what = "room below the limit of its group";
+		d->what = "room below the limit of its cgroup";
 		d->group = true;
 		d->left = (double)group / d->rate;
 	}

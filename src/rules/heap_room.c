@@ -106,12 +106,12 @@ void heap_room_tell(struct report *r, struct finding *f, const struct heap_room 
 	f->title = report_text(r, "%s; %s may have a heap of %s (%s)", f->title,
 		report_process(r, h->tgid), fmt_bytes(a, h->most_bytes), option_of(r, h));
 	finding_line(r, f->evidence,
-		"its command line or environment allows %s a heap of %s, and the group has %s for "
-		"all: it meets the limit of the group before it collects garbage for want of room",
+		"its command line or environment allows %s a heap of %s, and the cgroup's limit is "
+		"%s for everything: it hits that limit before it has a reason to collect garbage",
 		report_process(r, h->tgid), fmt_bytes(a, h->most_bytes),
 		fmt_bytes(b, cg->limit_bytes));
 	if (h->heap_bytes > h->most_bytes)
-		finding_line(r, f->evidence, "all heaps of the group together may have %s",
+		finding_line(r, f->evidence, "all heaps of the cgroup together may have %s",
 			fmt_bytes(a, h->heap_bytes));
 }
 
@@ -131,7 +131,7 @@ static void smaller_try(struct report *r, struct finding *f, const struct heap_r
 	else
 		text = report_text(r, "-Xmx%llum", mib);
 	finding_line(r, f->try_,
-		"Or start %s with a heap that fits, if what it keeps does: %s (three quarters of "
+		"Or start %s with a heap that fits, if its live data does: %s (three quarters of "
 		"the limit).",
 		report_program(r, h->tgid), text);
 }
@@ -144,8 +144,8 @@ void heap_room_try(struct report *r, struct finding *f, const struct heap_room *
 
 	if (bytes < r->stream->host.memory_bytes) {
 		finding_line(r, f->try_,
-			"Raise the limit to what the heaps of the group may have (%s) and what "
-			"runtimes take beside it:",
+			"Raise the limit to what the heaps may have (%s) plus what runtimes need "
+			"outside them:",
 			fmt_bytes(a, h->heap_bytes));
 		cgroup_tell_limit(r, f, cg, dir, bytes);
 	}

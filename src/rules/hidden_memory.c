@@ -46,8 +46,8 @@ static const char *tmpfs_writer(
 
 	if (who)
 		finding_line(r, x->evidence,
-			"%s, or children of it that have ended, wrote %s a second to no disk, "
-			"about as much as it grew: most likely the writer",
+			"%s, or its children that have ended, wrote %s a second to no disk, about "
+			"as much as it grew: most likely the writer",
 			who, fmt_bytes(a, (u64)rate));
 	if (f->opener_files)
 		finding_line(r, x->evidence, "%s (pid %u) has %llu file%s of it open",
@@ -55,7 +55,7 @@ static const char *tmpfs_writer(
 			plural(f->opener_files));
 	else if (!who)
 		finding_line(r, x->evidence,
-			"no process has files of it open: who wrote them is not known, but user %u "
+			"no process has its files open: who wrote them is not known, but user %u "
 			"owns the largest",
 			f->uid);
 	return who;
@@ -64,13 +64,13 @@ static const char *tmpfs_writer(
 static void tmpfs_try(
 	struct report *r, struct finding *x, const struct held_files *f, const char *dir)
 {
-	finding_line(r, x->try_, "See what is there, largest first, and remove what nobody needs:");
+	finding_line(r, x->try_, "List the files, largest first, and remove what is not needed:");
 	finding_line(r, x->try_,
 		"`find %s -xdev -type f -printf '%%k KiB %%u %%t %%p\\n' | sort -rn | head`", dir);
 	if (f->limit_bytes) { /* one without a limit gets none while it is mounted */
 		finding_line(r, x->try_,
-			"Bound what may be written there, to a quarter more than it has now (what "
-			"does not fit then fails with ENOSPC, for everybody who writes there):");
+			"Limit its size, to a quarter more than it holds now (writes beyond that "
+			"fail with ENOSPC, for all who write there):");
 		held_tell_remount(r, x->try_, held_text(r, f->mount), "size",
 			(f->used_bytes / 4 * 5 + 1023) / 1024, "k");
 		held_tell_remount(
@@ -96,7 +96,7 @@ static void tell_inodes(struct report *r, const struct held *h, const struct hel
 	x->losses = LOSS_KERNEL;
 	x->grown_bytes = counter_rise(f->first_inodes, f->inodes) * INODE_BYTES;
 	x->title = report_text(r,
-		"%s files in %s (tmpfs), most of them small or empty, hold some %s of inodes and "
+		"%s files in %s (tmpfs), most of them small or empty, hold about %s of inodes and "
 		"directory entries",
 		fmt_count(b, f->inodes), held_place_text(r, dir), fmt_bytes(a, bytes));
 	x->confidence = "high for the number; the memory is estimated at 1 KiB each";
@@ -106,12 +106,12 @@ static void tell_inodes(struct report *r, const struct held *h, const struct hel
 		finding_line(r, x->evidence, "%llu more in %.0f s", f->inodes - f->first_inodes,
 			report_seconds(r));
 	tmpfs_writer(r, x, h, f);
-	x->why = "A file in tmpfs has no disk behind it: its inode and its name stay in slab "
-		 "memory, which cannot be reclaimed, until it is removed.";
-	finding_line(r, x->try_, "See where they are, and remove what nobody needs:");
+	x->why = "A tmpfs file has no disk behind it: its inode and name stay in unreclaimable "
+		 "slab memory until it is removed.";
+	finding_line(r, x->try_, "See where they are, and remove what is not needed:");
 	finding_line(r, x->try_, "`du --inodes -x %s | sort -rn | head`", held_text(r, f->mount));
 	if (f->most_inodes) { /* 0: not recorded */
-		finding_line(r, x->try_, "Bound their number, to what there is now:");
+		finding_line(r, x->try_, "Limit their number to what there is now:");
 		held_tell_remount(r, x->try_, held_text(r, f->mount), "nr_inodes", f->inodes, "");
 		held_tell_remount(
 			r, x->undo, held_text(r, f->mount), "nr_inodes", f->most_inodes, "");
@@ -152,7 +152,7 @@ static void tmpfs_growth(struct report *r, struct finding *x, const struct held 
 
 	if (rate > 0)
 		finding_line(r, x->evidence,
-			"it grew all the time, by %s a second: at this rate there is room for %s",
+			"it grew throughout, by %s a second: at this rate there is room for %s",
 			fmt_bytes(a, (u64)rate), time_left_text(r, files_left(h, f, rate)));
 	else if (f->used_bytes > f->first_used_bytes)
 		finding_line(r, x->evidence, "it grew by %s in %.0f s",
@@ -170,7 +170,7 @@ static const char *files_text(struct report *r, const struct held_files *f)
 {
 	if (f->files)
 		return report_text(r, " in %llu file%s", f->files, plural(f->files));
-	return f->partial ? ", and its files were not looked through in the time there was"
+	return f->partial ? ", and there was no time to search its files"
 			  : ", and no file was found there: another mount may hide them, or they "
 			    "were removed and are still open or mapped";
 }
@@ -196,15 +196,15 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	x->held_bytes = f->used_bytes;
 	x->cgroup = cgroup;
 	x->losses = LOSS_GROUP;
-	x->confidence = f->partial ? "high for the size; not all of it was looked through to find "
-				     "the directory"
-				   : "high: the file system's own count";
-	finding_line(r, x->evidence, "%s has %s%s; the file system may take %s",
+	x->confidence =
+		f->partial ? "high for the size; not all of it was searched to find the directory"
+			   : "high: the file system's own count";
+	finding_line(r, x->evidence, "%s holds %s%s; the file system may take %s",
 		held_text(r, f->mount), fmt_bytes(a, f->used_bytes), files_text(r, f),
 		f->limit_bytes ? fmt_bytes(b, f->limit_bytes) : "any amount");
 	if (f->directory_files)
-		finding_line(r, x->evidence, "%s has %llu of the files, the last written %s", dir,
-			one ? f->directory_files : f->files, age_text(r, f->newest_age_ns));
+		finding_line(r, x->evidence, "%s holds %llu of the files, the last one written %s",
+			dir, one ? f->directory_files : f->files, age_text(r, f->newest_age_ns));
 	who = tmpfs_writer(r, x, h, f);
 	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s",
 		held_place_text(r, dir), fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
@@ -213,10 +213,9 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 				   who ? ", most likely by " : "", who ? who : "")
 			 : "");
 	tmpfs_growth(r, x, h, f, rate);
-	x->why = "A file in tmpfs is shared memory: it counts as used, belongs to no process, "
-		 "cannot be dropped as cache, and stays until it is removed; without swap it "
-		 "cannot leave "
-		 "memory. The group of the process that wrote a page is charged for it.";
+	x->why = "A tmpfs file is shared memory: it counts as used, belongs to no process, cannot "
+		 "be dropped as cache, and stays until it is removed; without swap it cannot leave "
+		 "memory. Each page is charged to the cgroup of the process that wrote it.";
 	tmpfs_try(r, x, f, dir);
 }
 
@@ -255,7 +254,7 @@ static void segments_try(struct report *r, struct finding *x, const struct held 
 		told++;
 	}
 	finding_line(r, x->try_,
-		"If whoever made %s is gone for good, remove %s%s:", n == 1 ? "it" : "them",
+		"If the creator of %s is gone for good, remove %s%s:", n == 1 ? "it" : "them",
 		n == 1 ? "it" : "them", told < n ? report_text(r, " (the first %llu)", told) : "");
 	finding_command(r, x->try_, str_get(&ids), "`ipcrm");
 }
@@ -279,22 +278,22 @@ static void tell_segments(struct report *r, const struct held *h)
 	x->cgroup = cgroup;
 	x->losses = LOSS_GROUP;
 	x->title = report_text(r,
-		"%llu System V shared memory segment%s that nobody has attached hold%s %s, %s%s",
+		"%llu System V shared memory segment%s that no process has attached hold%s %s, "
+		"%s%s",
 		o.n, plural(o.n), o.n == 1 ? "s" : "", fmt_bytes(a, o.bytes),
 		held_share_of(r, &h->facts, x->cgroup, o.bytes),
 		g.rate > 0 ? report_text(r, ", and %s more a second", fmt_bytes(b, (u64)g.rate))
 			   : "");
-	x->confidence =
-		"high: the kernel's own count in /proc/sysvipc/shm; whether a program means to "
-		"attach them again is not known";
+	x->confidence = "high: the kernel's own count in /proc/sysvipc/shm; whether a program will "
+			"attach them again is not known";
 	segments_evidence(r, x, h);
 	held_tell_left(r, x, &h->facts, &g);
 	x->why = "A System V segment lives until it is removed, not until its users end: a program "
 		 "that was killed, or forgot shmctl(IPC_RMID), leaves it behind. Its pages are in "
 		 "no process's memory.";
 	if (g.rate > 0)
-		finding_line(
-			r, x->try_, "See who makes them: `memwhy maps --like shmsnoop --for 10s`");
+		finding_line(r, x->try_,
+			"See who creates them: `memwhy maps --like shmsnoop --for 10s`");
 	segments_try(r, x, h, o.n);
 	finding_line(r, x->undo, "What was in it does not come back.");
 	finding_line(r, x->verify, "`ipcs -m`");
@@ -325,7 +324,7 @@ static void tell_memfd(struct report *r, const struct held *h)
 	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, t.bytes);
 	x->losses = LOSS_GROUP;
 	x->title =
-		report_text(r, "%s keeps %s in files without a name (memfd, or removed from tmpfs)",
+		report_text(r, "%s keeps %s in files without a name (memfd, or deleted from tmpfs)",
 			held_name(r, p), fmt_bytes(a, t.bytes));
 	x->confidence = "high: the blocks of the files that it has open";
 	finding_line(r, x->evidence,
@@ -335,16 +334,16 @@ static void tell_memfd(struct report *r, const struct held *h)
 	if (p->unnamed_most)
 		finding_line(r, x->evidence, "the largest, of %s, is %s",
 			fmt_bytes(a, p->unnamed_most_bytes), held_text(r, p->unnamed_most));
-	finding_line(r, x->evidence, "that is %s; all processes together keep %s so",
+	finding_line(r, x->evidence, "that is %s; all processes together keep %s this way",
 		held_share(r, t.bytes), fmt_bytes(a, t.all));
 	held_tell_growth(r, x, &t);
 	held_tell_left(r, x, &h->facts, &g);
-	x->why = "Such a file holds its pages as long as somebody has it open or mapped. What is "
-		 "not mapped is in nobody's resident memory, so top and ps do not show it.";
-	finding_line(r, x->try_, "See them, and close or shrink (ftruncate) those not in use:");
+	x->why = "Such a file holds its pages as long as a process has it open or mapped. What is "
+		 "not mapped is in no process's RSS, so top and ps do not show it.";
+	finding_line(r, x->try_, "List them, and close or shrink (ftruncate) unused ones:");
 	finding_line(r, x->try_, "`ls -l /proc/%u/fd`", p->tgid);
 	finding_line(r, x->try_,
-		"Who makes them, by code path: `memwhy syscalls --stacks=user --for 30s -p %u`",
+		"Who creates them, by code path: `memwhy syscalls --stacks=user --for 30s -p %u`",
 		p->tgid);
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`grep Shmem: /proc/meminfo`");
@@ -368,7 +367,7 @@ static const char *senders_text(struct report *r, const struct held_queues *q)
 
 	if (q->most_queues < 2)
 		return report_text(
-			r, "%s sends to the fullest", ended(r, q->sender, q->sender_tgid));
+			r, "%s sends to the fullest one", ended(r, q->sender, q->sender_tgid));
 	return report_text(r, "%s was the last to send to %llu of them, which have %s",
 		q->most_tgid ? ended(r, q->most, q->most_tgid)
 			     : report_text(r, "a process of user %u", q->most_uid),
@@ -382,13 +381,13 @@ static void queues_try(struct report *r, struct finding *x, const struct held_qu
 
 	if (q->most_queues < 2) {
 		finding_line(r, x->try_,
-			"Let who should take them do so; a queue that nobody needs goes by:");
+			"Let their reader receive them; to remove a queue that is not needed:");
 		finding_line(r, x->try_, "`ipcrm -q %llu`", q->id);
 		return;
 	}
 	finding_line(r, x->try_,
-		"Let who should take them do so. If nobody needs them, this removes the %llu "
-		"queues with messages that were last sent by %s%u:",
+		"Let their reader receive them. If they are not needed, this removes the %llu "
+		"queues whose messages were last sent by %s%u:",
 		q->most_queues, process ? "pid " : "user ", process ? q->most_tgid : q->most_uid);
 	finding_line(r, x->try_,
 		"`awk '$5 > 0 && $%u == %u { print $2 }' /proc/sysvipc/msg | xargs -rn1 ipcrm -q`",
@@ -411,22 +410,22 @@ static void tell_queues(struct report *r, const struct held *h)
 	x->losses = LOSS_KERNEL;
 	x->tgid = q->most ? q->most_tgid : q->sender ? q->sender_tgid : q->receiver_tgid;
 	x->title = report_text(r,
-		"%llu System V message queue%s hold%s %s in %llu messages that nobody takes; %s",
-		q->queues, plural(q->queues), q->queues == 1 ? "s" : "", fmt_bytes(a, bytes),
-		q->messages, senders_text(r, q));
+		"%llu System V message queue%s hold%s %s in %llu unread message%s; %s", q->queues,
+		plural(q->queues), q->queues == 1 ? "s" : "", fmt_bytes(a, bytes), q->messages,
+		plural(q->messages), senders_text(r, q));
 	x->confidence = "high: the kernel's own count in /proc/sysvipc/msg";
-	finding_line(r, x->evidence, "queue %llu has %s in %llu messages", q->id,
-		fmt_bytes(a, q->id_bytes), q->id_messages);
+	finding_line(r, x->evidence, "queue %llu has %s in %llu message%s", q->id,
+		fmt_bytes(a, q->id_bytes), q->id_messages, plural(q->id_messages));
 	if (q->idle_ns)
-		finding_line(r, x->evidence, "%s took a message from it %s",
+		finding_line(r, x->evidence, "%s received a message from it %s",
 			ended(r, q->receiver, q->receiver_tgid), age_text(r, q->idle_ns));
 	else
-		finding_line(r, x->evidence, "nobody ever took a message from it");
+		finding_line(r, x->evidence, "no message was ever received from it");
 	held_tell_left(r, x, &h->facts, &g);
-	x->why = "Messages wait in memory of the kernel, which no process shows, until they are "
-		 "taken or the queue is removed; a queue outlives the programs that use it.";
+	x->why = "Messages wait in kernel memory, which no process shows, until they are received "
+		 "or the queue is removed; a queue outlives the programs that use it.";
 	queues_try(r, x, q);
-	finding_line(r, x->undo, "Messages that were in it do not come back.");
+	finding_line(r, x->undo, "Its messages are lost.");
 	finding_line(r, x->verify, "`ipcs -q`");
 }
 
@@ -436,17 +435,17 @@ static void disk_try(struct report *r, struct finding *x, const struct held_disk
 
 	if (d->use == ZRAM_MOUNTED) {
 		finding_line(
-			r, x->try_, "Remove files that nobody needs, and give their blocks back:");
+			r, x->try_, "Remove files that are not needed, and discard their blocks:");
 		finding_line(r, x->try_, "`sync -f %s && fstrim -v %s`", held_text(r, d->on),
 			held_text(r, d->on));
 		finding_line(r, x->undo, "Removed files do not come back: copy them first.");
 	} else if (d->use == ZRAM_BELOW) {
-		finding_line(r, x->try_, "See what is made of it: `lsblk %s`", device);
+		finding_line(r, x->try_, "See what it is used for: `lsblk %s`", device);
 		finding_line(r, x->undo, "Nothing to undo.");
 	} else {
 		finding_line(r, x->try_, "See who has it open: `fuser -v %s`", device);
-		finding_line(r, x->try_, "If nobody needs what is in it: `zramctl -r %s`", device);
-		finding_line(r, x->undo, "Its contents do not come back: copy them first.");
+		finding_line(r, x->try_, "If its contents are not needed: `zramctl -r %s`", device);
+		finding_line(r, x->undo, "Its contents are lost: copy them first.");
 	}
 	finding_line(r, x->verify, "`zramctl %s`", device);
 }
@@ -473,10 +472,9 @@ static void tell_disk(struct report *r, const struct held *h, const struct held_
 	finding_line(r, x->evidence, "%s stored in it take %s; it stores up to %s",
 		fmt_bytes(a, d->data_bytes), fmt_bytes(b, d->memory_bytes),
 		report_text(r, "%llu MiB", d->size_bytes >> 20));
-	x->why =
-		"A zram device is a disk whose contents are kept in memory, compressed. No process "
-		"shows them, and they are not page cache: they stay until the blocks are discarded "
-		"or the device is reset. A file that is removed keeps its blocks until then.";
+	x->why = "A zram device is a disk kept compressed in memory. No process shows it, and it "
+		 "is not page cache: its contents stay until the blocks are discarded or the "
+		 "device is reset. A removed file keeps its blocks until then.";
 	disk_try(r, x, d);
 }
 
@@ -491,27 +489,26 @@ static void trace_try(struct report *r, struct finding *x, const struct held_tra
 		finding_line(
 			r, x->try_, "It is not mounted: `mount -t tracefs tracefs " TRACEFS "`");
 	if (t->instance)
-		finding_line(r, x->try_, "If nobody uses it: `rmdir %s`", dir);
+		finding_line(r, x->try_, "If it is not used: `rmdir %s`", dir);
 	if (t->cpu_bytes && t->cpu_bytes >> 10 <= TRACE_KB) {
 		finding_line(r, x->try_,
-			"On each CPU it is no larger than the kernel makes it by itself; a smaller "
-			"one from the next boot on: trace_buf_size= on its command line.");
+			"On each CPU it is no larger than the kernel's default; for a smaller one "
+			"at boot: trace_buf_size= on the kernel command line.");
 	} else {
 		if (!t->cpu_bytes)
 			finding_line(r, x->try_,
-				"Its size is not the same on all CPUs, note these first: `grep . "
+				"Its size differs between CPUs; note the sizes first: `grep . "
 				"%s/per_cpu/cpu*/buffer_size_kb`",
 				dir);
 		finding_line(r, x->try_, "Make it small, %s:",
 			t->on ? "which keeps fewer of the last events"
-			      : "which throws away what is in it");
+			      : "which discards what is in it");
 		finding_line(r, x->try_, "`echo %llu > %s/buffer_size_kb`", TRACE_KB, dir);
 		if (t->cpu_bytes)
 			finding_line(r, x->undo, "`echo %llu > %s/buffer_size_kb`",
 				t->cpu_bytes >> 10, dir);
 		else
-			finding_line(
-				r, x->undo, "Write the sizes back that you noted, CPU by CPU.");
+			finding_line(r, x->undo, "Restore the sizes that you noted, CPU by CPU.");
 	}
 	if (!t->directory)
 		finding_line(r, x->undo, "`umount " TRACEFS "`");
@@ -533,15 +530,14 @@ static void tell_trace(struct report *r, const struct held *h, const struct held
 		t->instance ? report_text(r, "the tracing instance %s", held_text(r, t->instance))
 			    : "the kernel's tracing (ftrace)",
 		fmt_bytes(a, t->bytes), held_share(r, t->bytes));
-	x->confidence = "high for the size: the kernel's own number; who made it so is not known";
+	x->confidence = "high for the size: the kernel's own number; who set it is not known";
 	if (t->cpu_bytes)
 		finding_line(r, x->evidence, "%s on each CPU", fmt_bytes(a, t->cpu_bytes));
 	finding_line(r, x->evidence,
 		t->on ? "tracing_on is 1: events may be written to it"
 		      : "tracing_on is 0: nothing is written to it");
 	x->why = "The pages of a tracing buffer are in no counter and no process. The kernel keeps "
-		 "them when tracing has ended, until the buffer is made smaller or its instance is "
-		 "removed.";
+		 "them after tracing ends, until the buffer is shrunk or its instance is removed.";
 	trace_try(r, x, t);
 }
 

@@ -315,7 +315,7 @@ const char *held_who(struct report *r, const struct held_top *t)
 {
 	if (t->processes <= 1)
 		return held_name(r, &t->most->last);
-	return report_text(r, "%s (%u processes, pid %u has most)",
+	return report_text(r, "%s (%u processes, pid %u has the most)",
 		held_text(r, t->most->last.name), t->processes, t->most->last.tgid);
 }
 
@@ -359,10 +359,10 @@ void held_tell_cost(struct report *r, struct finding *x, const struct facts *f, 
 		return;
 	x->losses |= LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
 	finding_line(r, x->evidence,
-		"others lack it: tasks waited for memory in %.1f %% of the time (PSI of the "
+		"others lack it: tasks waited for memory %.1f %% of the time (PSI of the "
 		"machine)%s",
 		100 * waited_share(r, f),
-		killed ? report_text(r, ", and the OOM killer took %llu", killed) : "");
+		killed ? report_text(r, ", and the OOM killer killed %llu", killed) : "");
 }
 
 int held_level_stuck(const struct report *r, u64 bytes)

@@ -50,10 +50,10 @@ static void tell_pipes(struct report *r, const struct held *h, const struct held
 	p = &t.most->last;
 	held_in_kernel(x, t.bytes, t.first_bytes);
 	x->tgid = p->tgid;
-	x->title = report_text(r, "%s keeps %s in pipes that are not read", held_who(r, &t),
-		fmt_bytes(a, t.bytes));
+	x->title = report_text(
+		r, "%s keeps %s in unread pipes", held_who(r, &t), fmt_bytes(a, t.bytes));
 	x->confidence = p->pipes_measured < p->pipes
-				? report_text(r, "medium: estimated from %llu of its %llu pipes",
+				? report_text(r, "medium: estimated from %llu of %llu pipes",
 					  p->pipes_measured, p->pipes)
 				: "high: each pipe was asked; which end should read is not known";
 	finding_line(r, x->evidence, "%llu pipes in %llu open files, %s", p->pipes, p->files,
@@ -62,15 +62,15 @@ static void tell_pipes(struct report *r, const struct held *h, const struct held
 		p->parent_tgid);
 	held_tell_growth(r, x, &t);
 	held_tell_left(r, x, &h->facts, &g);
-	x->why = "What is written to a pipe waits in pages of the kernel until it is read. No "
-		 "counter "
-		 "of /proc/meminfo has these pages, and no process shows them.";
+	x->why = "Data written to a pipe waits in kernel pages until it is read. No counter of "
+		 "/proc/meminfo includes these pages, and no process shows them.";
 	finding_line(r, x->try_,
-		"Have them read, or closed. Who should (both ends of a pipe have one number):");
+		"Drain or close them. To find the reader (both ends of a pipe have the same "
+		"number):");
 	finding_line(r, x->try_, "`ls -l /proc/%u/fd | grep pipe: | head`", p->tgid);
 	finding_line(r, x->try_,
-		"F_SETPIPE_SZ bounds what one may hold, and for processes of others than root "
-		"fs.pipe-user-pages-soft does.");
+		"F_SETPIPE_SZ bounds what one may hold, as does fs.pipe-user-pages-soft for "
+		"unprivileged users.");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`memwhy check --for 5s -p %u`", p->tgid);
 }
@@ -80,18 +80,17 @@ static void sockets_who(struct report *r, struct finding *x, const struct held_p
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
 
 	if (p->unread_bytes)
-		finding_line(r, x->evidence, "its %llu sockets: %s arrived and not read",
+		finding_line(r, x->evidence, "its %llu sockets: %s received and not read",
 			p->sockets, fmt_bytes(a, p->unread_bytes));
 	if (p->unsent_bytes)
 		finding_line(r, x->evidence,
-			"%s written and not taken by the other side, with what the kernel needs "
-			"for it%s",
+			"%s written and not taken by the peer, including the kernel's overhead%s",
 			fmt_bytes(b, p->unsent_bytes),
-			p->unread_bytes ? " (of two sockets of this host these are the same data, "
+			p->unread_bytes ? " (between two sockets of this host it is the same data, "
 					  "seen from both ends)"
 					: "");
 	if (p->peer)
-		finding_line(r, x->evidence, "the one that holds most (%s) is connected to %s",
+		finding_line(r, x->evidence, "the one that holds the most (%s) is connected to %s",
 			fmt_bytes(c, p->worst_bytes), held_text(r, p->peer));
 }
 
@@ -206,25 +205,24 @@ static void tell_sockets(struct report *r, const struct held *h)
 				   "wait in socket buffers",
 				   s.name, fmt_bytes(a, bytes));
 	x->confidence = s.who->sockets_measured < s.who->sockets
-				? report_text(r, "medium: estimated from %llu of its %llu sockets",
+				? report_text(r, "medium: estimated from %llu of %llu sockets",
 					  s.who->sockets_measured, s.who->sockets)
 				: "high: each socket was asked (SO_MEMINFO)";
 	sockets_numbers(r, x, h, &s);
 	held_tell_growth(r, x, t);
 	if (tcp_left < MIN(g.left, HELD_SOON_S))
 		finding_line(r, x->evidence,
-			"it grows by %s a second: at this rate TCP of the whole machine is under "
+			"it grows by %s a second: at this rate TCP on this machine is under "
 			"pressure in %s (net.ipv4.tcp_mem: %s), which shrinks the windows of all "
-			"its connections",
+			"connections",
 			fmt_bytes(a, (u64)g.rate), time_left_text(r, tcp_left),
 			fmt_bytes((char[UNIT_BUF]){}, facts_last(&h->facts, "tcp/mem_pressure")));
 	else
 		held_tell_left(r, x, &h->facts, &g);
-	x->why = "What arrives at a socket stays in memory of the kernel until the program reads "
-		 "it. A reader that is stuck or slow thus holds the memory of everything its peers "
-		 "send.";
-	finding_line(
-		r, x->try_, "See where the reader stands and let it read, or close what is idle:");
+	x->why = "What arrives at a socket stays in kernel memory until the program reads it. A "
+		 "stuck or slow reader thus holds the memory of everything its peers send.";
+	finding_line(r, x->try_,
+		"See where the reader is stuck, and let it read; or close idle sockets:");
 	finding_line(r, x->try_, "`ss -xtump | grep pid=%u,`", s.who->tgid);
 	finding_line(r, x->try_,
 		"Bound one socket: SO_RCVBUF, SO_SNDBUF, or net.ipv4.tcp_rmem and "
@@ -239,10 +237,10 @@ static void page_tables_try(struct report *r, struct finding *x, u32 tgid)
 	finding_line(
 		r, x->try_, "`memwhy faults --by mapping --stacks=user --for 10s -p %u`", tgid);
 	finding_line(r, x->try_,
-		"Give back ranges that are no longer needed with munmap: MADV_DONTNEED frees the "
-		"pages, but not their page tables.");
+		"Unmap ranges that are no longer needed: MADV_DONTNEED frees the pages, but not "
+		"their page tables.");
 	finding_line(
-		r, x->try_, "Where many processes share a large segment, map it with huge pages.");
+		r, x->try_, "If many processes share a large segment, map it with huge pages.");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`grep VmPTE: /proc/%u/status`", tgid);
 }
@@ -263,19 +261,18 @@ static void tell_page_tables(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	x->tgid = p->tgid;
-	x->title = report_text(r, "Page tables of %s take %s, beside %s of resident memory",
+	x->title = report_text(r, "Page tables of %s take %s, for %s of resident memory",
 		held_name(r, p), fmt_bytes(a, t.bytes), fmt_bytes(b, p->rss_bytes));
 	x->confidence = "high: the kernel's own count";
-	finding_line(r, x->evidence, "that is %s; of memory in use they are usually 0.2 %%",
+	finding_line(r, x->evidence, "that is %s; page tables are usually 0.2 %% of memory in use",
 		held_share(r, t.bytes));
 	finding_line(r, x->evidence, "all processes together: %s",
 		fmt_bytes(a, facts_last(&h->facts, "PageTables")));
 	held_tell_growth(r, x, &t);
 	held_tell_left(r, x, &h->facts, &g);
-	x->why =
-		"A page table of 4 KiB serves 2 MiB of addresses: scattered pages in a large "
-		"mapping need one each, and it stays when the pages are given back. They cannot be "
-		"swapped or reclaimed.";
+	x->why = "A page table of 4 KiB serves 2 MiB of addresses: scattered pages in a large "
+		 "mapping need one each, and it stays when the pages are freed. Page tables cannot "
+		 "be swapped or reclaimed.";
 	page_tables_try(r, x, p->tgid);
 }
 
@@ -306,18 +303,18 @@ static void tell_children_tables(struct report *r, const struct held *h)
 		fmt_bytes(a, most->page_table_bytes), held_share(r, most->page_table_bytes));
 	x->confidence = "high: the kernel's own count";
 	finding_line(r, x->evidence,
-		"one of them: %s; each has %s of page tables, %s of memory of its own and up to %s "
+		"one of them: %s; each has %s of page tables, %s of private memory and up to %s "
 		"that may be shared",
 		held_text(r, most->child),
 		fmt_bytes(a, most->page_table_bytes / MAX(most->children, 1ULL)),
 		fmt_bytes(b, most->anon_bytes / MAX(most->children, 1ULL)),
 		fmt_bytes((char[UNIT_BUF]){}, most->most_shared_bytes));
-	x->why = "Each process has page tables of its own, 4 KiB for each 2 MiB that it touches, "
-		 "also for memory that all of them share. They cannot be swapped or reclaimed.";
+	x->why = "Each process has its own page tables, 4 KiB for each 2 MiB that it touches, even "
+		 "for shared memory. They cannot be swapped or reclaimed.";
 	finding_line(r, x->try_,
-		"Have fewer processes share it (a pool of connections), or map it with huge pages, "
+		"Let fewer processes share it (a connection pool), or map it with huge pages, "
 		"which need no such tables: a database's setting for them, MAP_HUGETLB or "
-		"SHM_HUGETLB, or madvise(MADV_HUGEPAGE) where this allows it:");
+		"SHM_HUGETLB, or madvise(MADV_HUGEPAGE) if this allows it:");
 	finding_line(r, x->try_, "`cat /sys/kernel/mm/transparent_hugepage/shmem_enabled`");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`grep PageTables /proc/meminfo`");
@@ -349,12 +346,11 @@ static void tell_bpf(struct report *r, const struct held *h, const struct held_t
 	finding_line(r, x->evidence, "Percpu is %s", fmt_bytes(a, facts_last(&h->facts, "Percpu")));
 	held_tell_growth(r, x, &t);
 	held_tell_left(r, x, &h->facts, &g);
-	x->why = "A BPF map lives in memory of the kernel; one that is preallocated takes all it "
-		 "may "
-		 "ever hold as it is made, a per-CPU one that for each CPU.";
+	x->why = "A BPF map lives in kernel memory; a preallocated one takes all it may ever hold "
+		 "when it is created, a per-CPU one once for each CPU.";
 	finding_line(r, x->try_,
-		"See which, and make the largest smaller (max_entries), or without "
-		"preallocation (BPF_F_NO_PREALLOC):");
+		"List them, and make the largest smaller (max_entries), or not preallocated "
+		"(BPF_F_NO_PREALLOC):");
 	finding_line(r, x->try_, "`bpftool map show`");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`memwhy check --for 5s -p %u`", p->tgid);
@@ -376,23 +372,20 @@ static void tell_bpf_orphans(struct report *r, const struct held *h)
 		plural(m->maps), m->maps == 1 ? "s" : "", fmt_bytes(a, m->bytes),
 		name[0] ? name : report_text(r, "id %llu", m->id),
 		m->path ? report_text(r, "is pinned at %s", held_text(r, m->path))
-			: "is not pinned where it could be seen");
-	x->confidence =
-		"high: the kernel's own count of each map (memlock), of those that were there "
-		"at both ends of the look";
+			: "is not pinned at any visible place");
+	x->confidence = "high: the kernel's own count (memlock) of each map that was there at the "
+			"start and at the end";
 	finding_line(r, x->evidence, "the largest (id %llu) takes %s; %llu of them are pinned",
 		m->id, fmt_bytes(b, m->id_bytes), m->pinned);
 	finding_line(r, x->evidence, "that is %s", held_share(r, m->bytes));
 	held_tell_cost(r, x, &h->facts, m->bytes);
-	x->why = "A BPF map lives as long as a file in a bpffs names it (a pin), or an attached "
-		 "program uses it, also when the process that made it has ended. No process shows "
-		 "its memory.";
-	finding_line(
-		r, x->try_, "See what uses it, and remove the pin if nothing needs it any more:");
+	x->why = "A BPF map lives as long as it is pinned in a bpffs or an attached program uses "
+		 "it, even after the process that created it ends. No process shows its memory.";
+	finding_line(r, x->try_, "See what uses it, and remove the pin if it is no longer needed:");
 	finding_line(r, x->try_, "`bpftool map show id %llu`", m->id);
 	if (m->path)
 		finding_line(r, x->try_, "`rm %s`", held_text(r, m->path));
-	finding_line(r, x->undo, "What was in a map that is gone does not come back.");
+	finding_line(r, x->undo, "The contents of a removed map are lost.");
 	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
 

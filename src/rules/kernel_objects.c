@@ -22,18 +22,18 @@ struct object {
 
 static const struct object objects[] = {
 	{"eventpoll_epi", "epoll items", "epoll descriptors", FD_EPOLL, 64,
-		"Each descriptor in each epoll set is an item, which goes when the open file is "
-		"closed by all that share it: one that another process or a duplicate still has "
-		"open stays in the set.",
-		"Remove descriptors from the set (EPOLL_CTL_DEL) before they are closed, and have "
-		"one set for each thread rather than for each connection. The kernel's bound is "
+		"Each descriptor in an epoll set is an item that goes away only when every process "
+		"closes the open file: one that another process or a duplicate still holds stays "
+		"in the set.",
+		"Remove descriptors from the set (EPOLL_CTL_DEL) before they are closed, and use "
+		"one set per thread rather than per connection. The kernel's limit is "
 		"fs.epoll.max_user_watches."},
 	{"inotify_inode_mark", "inotify watches", "inotify and fanotify descriptors", FD_WATCH,
 		1024,
-		"Each watch keeps the inode and the name of its directory or file in memory, where "
-		"they cannot be reclaimed.",
-		"Watch fewer directories, or whole file systems by fanotify. The kernel's bound is "
-		"fs.inotify.max_user_watches."},
+		"Each watch keeps the inode and name of its directory or file in memory, "
+		"unreclaimable.",
+		"Watch fewer directories, or whole file systems with fanotify. The kernel's limit "
+		"is fs.inotify.max_user_watches."},
 };
 
 struct owner {
@@ -84,15 +84,14 @@ static void tell(struct report *r, const struct held *h, const struct object *o,
 	x->losses = LOSS_KERNEL;
 	x->grown_bytes = counter_rise(s->first_bytes, s->bytes);
 	x->tgid = owner.most ? owner.most->tgid : 0;
-	x->title = report_text(r, "%s%s %s are kept by the kernel, some %s",
+	x->title = report_text(r, "%s%s %s kept by the kernel, about %s",
 		owner.most ? report_text(r, "%s has most of the %s: ", held_name(r, owner.most),
 				     o->descriptors)
 			   : "",
 		fmt_count(a, s->active_objects), o->what, fmt_bytes(b, bytes));
-	x->confidence = owner.most
-				? "medium: high for the number; that they are of this process is "
-				  "concluded from its descriptors"
-				: "high for the number; whose they are is not known";
+	x->confidence = owner.most ? "medium: high for the number; that they belong to this "
+				     "process is inferred from its descriptors"
+				   : "high for the number; whose they are is not known";
 	finding_line(r, x->evidence, "cache %s: %llu objects, %s; %s", o->cache, s->active_objects,
 		fmt_bytes(a, s->bytes), held_share(r, bytes));
 	if (s->active_objects > s->first_active_objects)
@@ -106,8 +105,7 @@ static void tell(struct report *r, const struct held *h, const struct object *o,
 	finding_line(r, x->try_, "%s", o->try_);
 	if (owner.most)
 		finding_line(r, x->try_,
-			"See where it makes them: `memwhy leak --kernel --for 30s "
-			"-p %u`",
+			"See where it creates them: `memwhy leak --kernel --for 30s -p %u`",
 			owner.most->tgid);
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`grep %s /proc/slabinfo`", o->cache);

@@ -3,7 +3,7 @@
 # @state sick
 # @group 1
 # @who PID\)
-# @cause shared memory are in files that no process has open
+# @cause shared memory (is|are) in files that no process has open
 import array, os, signal, socket
 
 ends = [socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(20)]

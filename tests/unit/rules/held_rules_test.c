@@ -133,9 +133,8 @@ static void test_segments(void **unused)
 	PUT(&b, struct held_segment, REC_HELD_SEGMENT, .id = 6, .resident_bytes = 700 * MIB,
 		.size_bytes = 700 * MIB, .attached = 3);
 	f = only(&b);
-	assert_non_null(
-		strstr(f->title, "1 System V shared memory segment that nobody has attached "
-				 "holds 300 MiB"));
+	assert_non_null(strstr(f->title, "1 System V shared memory segment that no process has "
+					 "attached holds 300 MiB"));
 	assert_true(says(f->try_, "ipcrm -m 5"));
 	assert_false(says(f->try_, "ipcrm -m 6"));
 	end(&b);
@@ -198,7 +197,7 @@ static void test_queues(void **unused)
 	assert_int_equal(f->level, LEVEL_RISK);
 	assert_int_equal(f->tgid, 9);
 	assert_non_null(strstr(f->title, "producer (pid 9) sends to the fullest"));
-	assert_true(says(f->evidence, "nobody ever took"));
+	assert_true(says(f->evidence, "no message was ever received"));
 	assert_true(says(f->try_, "ipcrm -q 5"));
 	end(&b);
 }
@@ -324,7 +323,7 @@ static void test_kernel_memory(void **unused)
 		struct held_process p;
 		const char *says;
 	} cases[] = {
-		{{.pipe_bytes = 100 * MIB, .pipes = 100, .pipes_measured = 100}, "in pipes"},
+		{{.pipe_bytes = 100 * MIB, .pipes = 100, .pipes_measured = 100}, "in unread pipes"},
 		{{.unread_bytes = 100 * MIB, .sockets = 10, .sockets_measured = 10},
 			"does not read"},
 		{{.unsent_bytes = 100 * MIB, .unread_bytes = MIB, .sockets = 10},
@@ -768,7 +767,7 @@ static void test_programs(void **unused)
 	assert_int_equal(f->level, LEVEL_RISK);
 	assert_int_equal(f->tgid, 31);
 	assert_non_null(
-		strstr(f->title, "python3 ws.py (12 processes, pid 31 has most) has 204 k"));
+		strstr(f->title, "python3 ws.py (12 processes, pid 31 has the most) has 204 k"));
 	end(&b);
 	begin(&b, &rule_open_files, 1);
 	string(&b, 1, "server");
@@ -1153,7 +1152,7 @@ static void test_tmpfs_writer(void **unused)
 		writer(&b, 9, 3, two ? 190 * MIB : 9000 * MIB);
 		f = only(&b);
 		if (!two) {
-			assert_true(says(f->evidence, "python3 spool.py (pid 8), or children"));
+			assert_true(says(f->evidence, "python3 spool.py (pid 8), or its children"));
 			assert_true(says(f->evidence, "wrote 20.6 MiB a second to no disk"));
 			assert_non_null(strstr(f->title,
 				"by 20.0 MiB a second, most likely by python3 spool.py (pid 8)"));
@@ -1217,7 +1216,7 @@ static void test_tmpfs_without_files(void **unused)
 		PUT(&b, struct held_files, REC_HELD_FILES, .mount = 1, .files = files,
 			.used_bytes = 900 * MIB);
 		f = only(&b);
-		assert_int_equal(says(f->evidence, "/dev/shm has 900 MiB in 1 file; the"), files);
+		assert_int_equal(says(f->evidence, "/dev/shm holds 900 MiB in 1 file; the"), files);
 		assert_int_equal(says(f->evidence, "no file was found there: another mount may "
 						   "hide them"),
 			!files);

@@ -71,7 +71,7 @@ static void test_heap_above_limit(void **unused)
 			continue;
 		}
 		assert_non_null(strstr(f->title, cases[i].title));
-		assert_true(says(f->evidence, "meets the limit of the group before"));
+		assert_true(says(f->evidence, "hits that limit before"));
 		assert_true(says(f->try_, cases[i].smaller));
 		assert_int_equal(says(f->try_, "Raise the limit"), cases[i].raise != NULL);
 		assert_true(!cases[i].raise || says(f->try_, cases[i].raise));
@@ -98,7 +98,7 @@ static void test_heaps_of_one_group(void **unused)
 	runtime(&b, 9, "java", 0, 400 * MIB, 10 * NSEC_PER_SEC);
 	runtime(&b, 10, "java", 0, 400 * MIB, 10 * NSEC_PER_SEC);
 	f = only(&b);
-	assert_true(says(f->evidence, "all heaps of the group together may have 800 MiB"));
+	assert_true(says(f->evidence, "all heaps of the cgroup together may have 800 MiB"));
 	assert_true(says(f->try_, "-Xmx192m")); /* each its half of three quarters */
 	end(&b);
 }

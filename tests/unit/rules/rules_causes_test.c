@@ -275,7 +275,7 @@ static void test_collector(void **unused)
 			assert_int_equal(x->level, cases[i].level);
 			assert_int_equal(x->cost_ns, 8 * cases[i].collector_ns);
 			assert_non_null(
-				strstr(x->title, "of its CPU time on collecting garbage: its "
+				strstr(x->title, "of its CPU time collecting garbage: its "
 						 "heap of 256 MiB is too small"));
 			assert_true(says(x->evidence, "heap 256 MiB: all of it is taken"));
 			assert_true(says(x->try_, "-Xmx512m"));
@@ -298,10 +298,10 @@ static void test_collector_swaps(void **unused)
 		.start_ns = 1, .cgroup = 42, .anon_bytes = 180 * MIB, .swap_bytes = 70 * MIB,
 		.heap_limit_bytes = 256 * MIB, .collector_ns = 8200 * NSEC_PER_MSEC);
 	x = only(&f);
-	assert_non_null(strstr(x->title, "70.0 MiB of its memory are in swap"));
+	assert_non_null(strstr(x->title, "70.0 MiB of its memory is in swap"));
 	assert_true(x->symptom && x->advises && x->losses == LOSS_SWAP && x->cgroup == 42);
 	assert_non_null(strstr(x->try_[0], "-Xmx150m")); /* the line that stays */
-	assert_true(says(x->try_, "limit of its group (200 MiB): -Xmx150m, in place of 256 MiB"));
+	assert_true(says(x->try_, "limit of its cgroup (200 MiB): -Xmx150m, instead of 256 MiB"));
 	assert_false(says(x->try_, "-Xmx512m"));
 	view_close(&f);
 
@@ -311,7 +311,7 @@ static void test_collector_swaps(void **unused)
 	PUT(&f, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7, .start_ns = 1, .cgroup = 42,
 		.anon_bytes = 250 * MIB, .heap_limit_bytes = 256 * MIB,
 		.collector_ns = 8200 * NSEC_PER_MSEC);
-	assert_true(says(only(&f)->try_, "-Xmx512m, but not before the limit of its group"));
+	assert_true(says(only(&f)->try_, "-Xmx512m, but first raise the limit of its cgroup"));
 	view_close(&f);
 }
 
@@ -1125,7 +1125,7 @@ static void test_growth_in_group(void **unused)
 	grows(&f, 7, &(struct growing){.step = MIB, .cgroup = 42});
 	x = only(&f);
 	assert_int_equal(x->level, LEVEL_WARNING);
-	assert_true(says(x->evidence, "room below the limit of its group (312 MiB)"));
+	assert_true(says(x->evidence, "room below the limit of its cgroup (312 MiB)"));
 	view_close(&f);
 }
 
@@ -1198,7 +1198,7 @@ static void test_growth_together_in_group(void **unused)
 		}
 		x = only(&f);
 		assert_int_equal(x->level, apart ? LEVEL_NOTE : LEVEL_WARNING);
-		assert_int_equal(says(x->evidence, "limit of its group (112 MiB) lasts"), !apart);
+		assert_int_equal(says(x->evidence, "limit of its cgroup (112 MiB) lasts"), !apart);
 		assert_int_equal(x->home, apart ? 0 : 42);
 		view_close(&f);
 	}
