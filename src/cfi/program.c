@@ -354,6 +354,20 @@ u8 cfi_state_plain(const struct cfi_state *s, const struct cfi_cie *cie, struct 
 	return 1;
 }
 
+static u8 is_in_register(const struct cfi_place *place)
+{
+	return place->how == PLACE_REGISTER && place->at > 0 && place->at < CFI_REG_IP;
+}
+
+static struct cfi_rule rule_return(const struct cfi_state *s)
+{
+	struct cfi_rule rule = rule_unsupported(CFI_WHY_RETURN);
+
+	if (is_in_register(&s->ip) && is_in_register(&s->sp) && is_in_register(&s->bp))
+		rule.cfa = CFI_JUMP(s->ip.at, s->sp.at, s->bp.at);
+	return rule;
+}
+
 static struct cfi_rule rule_of(const struct cfi_state *s, const struct cfi_cie *cie)
 {
 	struct cfi_rule rule = {.kind = kind_of(s)};
@@ -371,7 +385,7 @@ static struct cfi_rule rule_of(const struct cfi_state *s, const struct cfi_cie *
 		s->ip.at < CFI_REG_IP)
 		rule.kind = CFI_RETURN_IN;
 	else if (s->ip.how != CFI_AT_CFA || s->ip.at != -8)
-		return rule_unsupported(CFI_WHY_RETURN);
+		return rule_return(s);
 	if (s->sp.how != CFI_SAME)
 		return rule_unsupported(CFI_WHY_RETURN);
 	if (s->form == CFI_FORM_REGISTER || s->form == CFI_FORM_DEREF) {

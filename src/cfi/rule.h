@@ -50,7 +50,7 @@ enum cfi_saved {
 enum cfi_why {
 	CFI_WHY_REGISTER,    /* CFA is relative to a register that nobody has */
 	CFI_WHY_EXPRESSION,  /* CFA or return address by another expression */
-	CFI_WHY_RETURN,      /* the return address is not at CFA - 8 */
+	CFI_WHY_RETURN,      /* the return address is not at CFA - 8; cfa: CFI_JUMP, or 0 */
 	CFI_WHY_RANGE,       /* an offset of 2 GiB and more */
 	CFI_WHY_INSTRUCTION, /* an unknown instruction, or a cut one */
 	CFI_WHY_SIGNAL,      /* a signal frame of another form */
@@ -58,6 +58,10 @@ enum cfi_why {
 	CFI_WHY_RULES,       /* more different rules in one file than have numbers */
 	CFI_WHYS,
 };
+
+/* Where the caller's ip, sp and bp are in registers (longjmp): their numbers, for a walk that knows
+ * all registers. Others, and earlier versions, find no rule. Never 0, as sp is not in ax. */
+#define CFI_JUMP(ip, sp, bp) ((ip) | (sp) << 4 | (bp) << 8)
 
 struct cfi_rule {
 	u8 kind; /* enum cfi_kind */

@@ -26,19 +26,43 @@ static int step_guess(const struct cfi_thread *thread, bool made, struct cfi_reg
 }
 
 /* Where code was interrupted, all registers are known, by the thread or by the signal's frame. */
+static bool register_get(
+	const struct cfi_thread *thread, const struct cfi_regs *regs, u8 reg, u64 *ret)
+{
+	if (!regs->exact)
+		return false;
+	if (regs->context)
+		return !thread->read(
+			thread->ctx, regs->context + (u64)(s64)cfi_context_offset(reg), ret);
+	if (thread->registers)
+		*ret = thread->registers[reg];
+	return thread->registers;
+}
+
 static void other_get(
 	const struct cfi_thread *thread, const struct cfi_rule *rule, struct cfi_regs *regs)
 {
 	bool wanted = rule->kind == CFI_OTHER || rule->kind == CFI_RETURN_IN;
 
-	if (!wanted || !regs->exact)
-		return;
-	if (regs->context) {
-		cfi_other_from_context(rule, regs, thread->read, thread->ctx);
-	} else if (thread->registers) {
-		regs->other = thread->registers[rule->arg & 15];
+	if (wanted && register_get(thread, regs, rule->arg & 15, &regs->other))
 		regs->lost &= (u8)~CFI_LOST_OTHER;
-	}
+}
+
+/* The next instruction is then the one behind setjmp's call, a return address like any other. */
+static int step_jump(
+	const struct cfi_thread *thread, const struct cfi_rule *rule, struct cfi_regs *regs)
+{
+	u32 in = (u32)rule->cfa;
+	struct cfi_regs to = {.lost = CFI_LOST_BX | CFI_LOST_OTHER};
+
+	if (!register_get(thread, regs, in & 15, &to.ip) ||
+		!register_get(thread, regs, in >> 4 & 15, &to.sp) ||
+		!register_get(thread, regs, in >> 8 & 15, &to.bp))
+		return CFI_STOP_UNSUPPORTED;
+	if (to.sp & 7)
+		return CFI_STOP_ASTRAY;
+	*regs = to;
+	return CFI_STEPPED;
 }
 
 static int step(const struct cfi_thread *thread, const struct cfi_place *at, struct cfi_regs *regs,
@@ -50,6 +74,8 @@ static int step(const struct cfi_thread *thread, const struct cfi_place *at, str
 
 	if (guess) {
 		stop = step_guess(thread, at->made, regs);
+	} else if (rule->kind == CFI_UNSUPPORTED && rule->cfa) {
+		stop = step_jump(thread, rule, regs);
 	} else {
 		other_get(thread, rule, regs);
 		stop = cfi_step(rule, regs, thread->read, thread->ctx);

@@ -216,6 +216,11 @@ static void unsupported_forms(void **state)
 	assert_why(RULE("\x09\x10\x11"), CFI_WHY_RETURN);         /* in xmm0 */
 	assert_why(RULE("\x90\x02"), CFI_WHY_RETURN);             /* at CFA - 16 */
 	assert_why(RULE("\x08\x10"), CFI_WHY_RETURN);             /* in rip: never called */
+	/* As glibc's longjmp: CFA = rdi, sp in r8, bp in r9, ip in rdx. */
+	assert_rule(RULE("\x0c\x05\x00\x09\x07\x08\x09\x06\x09\x09\x10\x01"),
+		(struct cfi_rule){.kind = CFI_UNSUPPORTED,
+			.arg = CFI_WHY_RETURN,
+			.cfa = CFI_JUMP(1, 8, 9)});
 	assert_why(RULE("\x0e\xff\xff\xff\xff\xff\x00"), CFI_WHY_RANGE);
 	assert_why(RULE("\x0f\x06\x77\x80\x01\x06\x23\x7f\x3f"), CFI_WHY_INSTRUCTION);
 	assert_why(RULE("\x0f\x07\x77\x80\x01\x06\x23\xff\x01"), CFI_WHY_RANGE);

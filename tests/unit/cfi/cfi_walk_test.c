@@ -299,6 +299,12 @@ static void deep_avx(void **state)
 	compare_built("gcc", "-O3 -fomit-frame-pointer -mavx2 -static", "stack_deep.c");
 }
 
+static void jumps(void **state)
+{
+	(void)state;
+	compare_built("gcc", "-O2 -fomit-frame-pointer", "stack_jumps.c");
+}
+
 static void deep_clang(void **state)
 {
 	(void)state;
@@ -395,6 +401,7 @@ int main(void)
 		cmocka_unit_test(deep_Os),
 		cmocka_unit_test(deep_O0),
 		cmocka_unit_test(deep_avx),
+		cmocka_unit_test(jumps),
 		cmocka_unit_test(deep_clang),
 		cmocka_unit_test(signals),
 		cmocka_unit_test(signals_static),
