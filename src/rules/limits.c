@@ -124,20 +124,18 @@ static const char *other_reason(struct report *r, const struct failure *f, u8 wh
 	case MAPS_WHY_ALL_FILES:
 		return "fs.file-max is reached, the open files of the whole machine";
 	case MAPS_WHY_INSTANCES:
-		return "its user has as many inotify instances as "
-		       "fs.inotify.max_user_instances allows, or the process as many open files as "
-		       "RLIMIT_NOFILE allows";
+		return "its user has reached fs.inotify.max_user_instances, or the process "
+		       "RLIMIT_NOFILE (open files)";
 	case MAPS_WHY_WATCHES:
-		return "its user has as many inotify watches as fs.inotify.max_user_watches "
-		       "allows";
+		return "its user has reached fs.inotify.max_user_watches";
 	case MAPS_WHY_EPOLL:
-		return "its user has as many epoll items as fs.epoll.max_user_watches allows";
+		return "its user has reached fs.epoll.max_user_watches";
 	case MAPS_WHY_IPC:
 		return report_text(r, "there are as many System V %s as %s%s allows",
 			limit_ipc(f)[0], limit_ipc(f)[1], limit_ipc(f)[2]);
 	case MAPS_WHY_SIGNALS:
 		return report_text(r,
-			"RLIMIT_SIGPENDING is reached, which POSIX timers count for: %llu",
+			"RLIMIT_SIGPENDING is reached, which includes POSIX timers: %llu",
 			f->limit);
 	case MAPS_WHY_NPROC:
 		return report_text(r,
@@ -145,12 +143,12 @@ static const char *other_reason(struct report *r, const struct failure *f, u8 wh
 			f->limit);
 	case MAPS_WHY_THREADS:
 		return report_text(r,
-			"kernel.threads-max is reached: %llu threads of the whole machine",
+			"kernel.threads-max is reached: %llu threads on the whole machine",
 			f->limit);
 	case MAPS_WHY_PIDS:
 		return report_text(r,
-			"kernel.pid_max is reached: %llu numbers for the processes and threads of "
-			"the whole machine",
+			"kernel.pid_max is reached: %llu IDs for processes and threads of the "
+			"whole machine",
 			f->limit);
 	case MAPS_WHY_FULL:
 		if (f->where && f->limit)
@@ -159,15 +157,17 @@ static const char *other_reason(struct report *r, const struct failure *f, u8 wh
 		return "the tmpfs that it writes to is full";
 	case MAPS_WHY_TERMINALS:
 		return f->where ? report_text(r,
-					  "all pseudo-terminals of %s are taken: it may have %llu",
+					  "all pseudo-terminals of %s are in use: its maximum is "
+					  "%llu",
 					  held_text(r, f->where), f->limit)
 				: report_text(r,
-					  "all pseudo-terminals are taken: kernel.pty.max leaves "
+					  "all pseudo-terminals are in use: kernel.pty.max leaves "
 					  "%llu",
 					  f->limit);
 	case MAPS_WHY_INODES:
 		return report_text(r,
-			"the tmpfs at %s has no free inode: it may have %llu files and directories",
+			"the tmpfs at %s has no free inode: it is limited to %llu files and "
+			"directories",
 			held_text(r, f->where), f->limit);
 	}
 	return NULL;
@@ -193,11 +193,11 @@ static const char *reason(struct report *r, const struct failure *f, u8 why)
 		return report_text(
 			r, "RLIMIT_MEMLOCK, the limit on locked memory, is reached: %s", size);
 	case MAPS_WHY_STRICT:
-		return "strict overcommit (vm.overcommit_memory is 2): CommitLimit is reached";
+		return "strict overcommit (vm.overcommit_memory=2): CommitLimit is reached";
 	case MAPS_WHY_OBVIOUS:
 		return report_text(r,
-			"it asks for more at once than memory and swap have (%s), which "
-			"vm.overcommit_memory 0 refuses",
+			"it asks for more at once than memory and swap hold (%s), which "
+			"vm.overcommit_memory=0 refuses",
 			size);
 	case MAPS_WHY_HUGETLB:
 		return "the pool has not enough free huge pages";
@@ -206,7 +206,7 @@ static const char *reason(struct report *r, const struct failure *f, u8 why)
 				  "the limit on tasks of its control group (pids.max) is reached: "
 				  "%llu",
 				  f->limit)
-			: "a limit on tasks is reached, which one is not known";
+			: "an unknown limit on tasks is reached";
 }
 
 /* "high: …", and what was looked at. */
@@ -216,24 +216,24 @@ static const char *confidence(const struct failure *f, u8 why)
 	case MAPS_WHY_STRICT:
 		return "medium: no other limit was met";
 	case MAPS_WHY_INODES:
-		return "medium: it is concluded from this file system being out of inodes; which "
-		       "one the call meant was not looked at";
+		return "medium: inferred from this file system being out of inodes; which one the "
+		       "call used was not checked";
 	case MAPS_WHY_TERMINALS:
-		return "medium: it is concluded from all pseudo-terminals being taken a moment "
-		       "later; which file the call meant was not looked at";
+		return "medium: inferred from all pseudo-terminals being in use a moment later; "
+		       "which file the call opened was not checked";
 	case MAPS_WHY_INSTANCES:
 	case MAPS_WHY_WATCHES:
 	case MAPS_WHY_EPOLL:
 	case MAPS_WHY_ALL_FILES:
 	case MAPS_WHY_IPC:
-		return "high that it is a limit of this kind: this call fails with this error for "
-		       "no other reason; its value was not looked at";
+		return "high that it is this kind of limit: this call fails with this error for no "
+		       "other reason; its value was not read";
 	case MAPS_WHY_TASKS:
 	case MAPS_WHY_THREADS:
 	case MAPS_WHY_PIDS:
 		return f->limit || why != MAPS_WHY_TASKS
-			       ? "high: the limit was compared with the counts of tasks after the "
-				 "call failed"
+			       ? "high: the limit was compared with the task counts after the call "
+				 "failed"
 			       : "high that calls fail; the limit was not found";
 	}
 	return "high: the limit was compared with the kernel's numbers when the call failed";
@@ -258,7 +258,7 @@ static const char *process_name(struct report *r, const struct limits *s,
 	const struct failure_key *k, const struct failure *f)
 {
 	const struct held_both *p = groups_find(&s->held.processes, &f->tgid);
-	const char *others = f->others ? " and others of its name" : "";
+	const char *others = f->others ? " and others of that name" : "";
 
 	if (p && p->last.name)
 		return report_text(r, "%s%s", held_name(r, &p->last), others);
@@ -299,8 +299,8 @@ static void tell_alike(struct report *r, struct finding *x, const struct limits 
 
 		if (is_unknown(k->why, f))
 			finding_line(r, x->evidence,
-				"%s fails in %s too, %llu time%s; which limit it met was not seen, "
-				"and no other was met meanwhile",
+				"%s fails in %s too, %llu time%s; which limit it hit was not seen, "
+				"and no other was hit",
 				call_name(f), process_name(r, s, k, f), f->count, plural(f->count));
 	}
 }
@@ -321,15 +321,14 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	x->confidence = confidence(f, k->why);
 	if (s->covered_ns)
 		finding_line(r, x->evidence,
-			"%s %llu time%s in %.1f s that were looked at of %.1f s (sampled in "
-			"bursts)",
+			"%s %llu time%s in the %.1f s watched of %.1f s (sampled in bursts)",
 			strerrorname_np((int)f->error), f->count, plural(f->count),
 			(double)s->on_ns / 1e9, (double)s->covered_ns / 1e9);
 	else
 		finding_line(r, x->evidence, "%s %llu time%s", strerrorname_np((int)f->error),
 			f->count, plural(f->count));
 	if (limit_is_of_memory(k->why) && facts_known(&s->held.facts, "MemAvailable"))
-		finding_line(r, x->evidence, "%s of memory are available meanwhile",
+		finding_line(r, x->evidence, "%s of memory is available",
 			fmt_bytes(a, facts_last(&s->held.facts, "MemAvailable")));
 	if (f->where && k->why != MAPS_WHY_FULL && k->why != MAPS_WHY_INODES &&
 		k->why != MAPS_WHY_TERMINALS)

@@ -21,7 +21,7 @@ const char *const *limit_ipc(const struct failure *f)
 {
 	static const char *const kinds[][3] = {
 		{"segments", "kernel.shmmni", ", or as much memory in them as kernel.shmall"},
-		{"sets of semaphores", "kernel.sem", ""}, {"message queues", "kernel.msgmni", ""}};
+		{"semaphore sets", "kernel.sem", ""}, {"message queues", "kernel.msgmni", ""}};
 
 	return kinds[f->number == 64 ? 1 : f->number == 68 ? 2 : 0];
 }
@@ -67,8 +67,8 @@ static void prlimit_command(struct report *r, struct finding *x, u32 tgid, const
 {
 	if (hard && hard < next) {
 		finding_line(r, x->try_,
-			"The hard limit is %llu. To go above it needs CAP_SYS_RESOURCE, which root "
-			"in a container mostly lacks:",
+			"The hard limit is %llu. Exceeding it needs CAP_SYS_RESOURCE, which root "
+			"in a container usually lacks:",
 			hard);
 		finding_line(
 			r, x->try_, "`prlimit --pid %u --%s=%llu:%llu`", tgid, option, next, next);
@@ -102,8 +102,8 @@ static void unit_change(
 	struct report *r, struct finding *x, const char *unit, const char *option, u64 next)
 {
 	finding_line(r, x->try_,
-		"For good: put %s%llu into the [Service] section of %s, and restart it: `systemctl "
-		"edit %s`",
+		"Permanently: put %s%llu into the [Service] section of %s, and restart it: "
+		"`systemctl edit %s`",
 		unit_text(r, option), next, unit, unit);
 }
 
@@ -137,8 +137,8 @@ static void starter_change(
 		return;
 	if (f->parent_soft == f->limit) {
 		finding_line(r, x->try_,
-			"The process has its limit from %s (pid %u), which started it. Raise the "
-			"limit there, for all that it starts from then on:",
+			"The process inherits its limit from %s (pid %u), which started it. Raise "
+			"the limit there, for all that it starts from then on:",
 			parent, f->parent_tgid);
 		prlimit_command(r, x, f->parent_tgid, option, next, f->parent_soft, f->parent_hard);
 		finding_line(r, x->try_,
@@ -147,10 +147,9 @@ static void starter_change(
 		return;
 	}
 	finding_line(r, x->try_,
-		"%s (pid %u), which started the process, has another limit (%s). So something "
-		"between them sets it: look for ulimit, prlimit or setrlimit() in what it runs, "
-		"and "
-		"have it set %llu (in a shell: `ulimit -%s %llu`).",
+		"%s (pid %u), which started the process, has another limit (%s). Something between "
+		"them sets it: look for ulimit, prlimit or setrlimit() in what it runs, and set "
+		"%llu (in a shell: `ulimit -%s %llu`).",
 		parent, f->parent_tgid, now, next, letter, value);
 }
 
@@ -161,10 +160,10 @@ static void prlimit_change(
 
 	if (is_short(f))
 		finding_line(r, x->try_,
-			f->ended ? "The process that was seen has ended: change the limit where "
-				   "such a process is started."
-				 : "Such processes come and go: change the limit where they are "
-				   "started.");
+			f->ended ? "The process has ended: change the limit where such processes "
+				   "are started."
+				 : "Such processes are short-lived: change the limit where they "
+				   "are started.");
 	else
 		finding_line(r, x->try_, "For this process, while it runs:");
 	if (!is_short(f))
@@ -175,7 +174,7 @@ static void prlimit_change(
 		starter_change(r, x, f, option, next);
 	if (!unit)
 		finding_line(r, x->try_,
-			"For good: set %s in the unit that starts it, the item %s in "
+			"Permanently: set %s in the unit that starts it, the item %s in "
 			"/etc/security/limits.conf for users who log in, or --ulimit %s= for a "
 			"container.",
 			unit_text(r, option), option, option);
@@ -229,8 +228,8 @@ const char *limits_holder(struct report *r, const struct held *h, u8 why, const 
 	if (!t.most)
 		return "";
 	if (why == MAPS_WHY_TERMINALS)
-		return report_text(r, "; %s has most of them open, %llu", held_who(r, &t), t.bytes);
-	return report_text(r, "; %s has most of what is promised, %s of %s", held_who(r, &t),
+		return report_text(r, "; %s has the most open, %llu", held_who(r, &t), t.bytes);
+	return report_text(r, "; %s has most of it, %s of %s", held_who(r, &t),
 		fmt_bytes(a, t.bytes), fmt_bytes(b, facts_last(&h->facts, "Committed_AS")));
 }
 
@@ -244,15 +243,15 @@ static void strict_tell(struct report *r, struct finding *x, const struct held *
 		return;
 	finding_line(r, x->evidence,
 		"private writable memory, touched or not (VmData and VmStk): %s has %s, of which "
-		"%s are resident",
+		"%s is resident",
 		held_name(r, &t.most->last), fmt_bytes(a, t.most->last.data_bytes),
 		fmt_bytes(b, t.most->last.rss_bytes));
 	if (next.most)
 		finding_line(
 			r, x->evidence, "%s has %s", held_who(r, &next), fmt_bytes(a, next.bytes));
 	finding_line(r, x->try_,
-		"Have pid %u map less (a JVM: a smaller -Xmx), or with PROT_NONE what it does not "
-		"need yet; MAP_NORESERVE has no effect in this mode. Its largest mappings:",
+		"Map less in pid %u (a JVM: a smaller -Xmx), or map what it does not need yet with "
+		"PROT_NONE; MAP_NORESERVE has no effect in this mode. Its largest mappings:",
 		t.most->last.tgid);
 	finding_line(r, x->try_, "`pmap -x %u | sort -k2 -rn | head`", t.most->last.tgid);
 }
@@ -275,8 +274,7 @@ static void strict_change(
 		CHANGE(r, x, "sysctl -w vm.overcommit_ratio=", strict_ratio(f, ratio, needed),
 			ratio);
 	finding_line(r, x->try_,
-		"Or add swap, which counts for the limit; or promise as the kernel does "
-		"by default:");
+		"Or add swap, which raises the limit; or use the kernel's default overcommit:");
 	CHANGE(r, x, "sysctl -w vm.overcommit_memory=", 0ULL, 2ULL);
 }
 
@@ -287,11 +285,10 @@ static void pool_change(struct report *r, struct finding *x, const struct facts 
 	    missing = asked / HUGE_BYTES + !!(asked % HUGE_BYTES);
 
 	if (!asked || !facts_known(f, "hugepages/2M/nr")) {
-		finding_line(r, x->try_,
-			"Make the pool larger. How large it is: `sysctl vm.nr_hugepages`");
+		finding_line(r, x->try_, "Enlarge the pool. Its size: `sysctl vm.nr_hugepages`");
 		return;
 	}
-	finding_line(r, x->try_, "Make room for the %llu huge pages of one such call:", missing);
+	finding_line(r, x->try_, "Add the %llu huge pages that one such call needs:", missing);
 	CHANGE(r, x, "sysctl -w vm.nr_hugepages=", now + missing, now);
 }
 
@@ -302,7 +299,7 @@ static void tasks_change(struct report *r, struct finding *x, const struct failu
 		finding_line(r, x->undo, "`echo %llu > %s`", f->limit, held_text(r, f->where));
 	} else {
 		finding_line(r, x->try_,
-			"No limit was near a moment later. See which may be: `grep processes "
+			"No limit was near a moment later. Candidates: `grep processes "
 			"/proc/%u/limits`, `sysctl kernel.threads-max kernel.pid_max`, pids.max of "
 			"its control groups",
 			f->tgid);
@@ -327,8 +324,8 @@ static void tasks_tell(
 {
 	struct held_top most = held_most(h, threads);
 	const struct held_children *parent = NULL;
-	const char *all = r->scoped || h->totals.status_cut ? "of the processes that were looked at"
-							    : "on this machine";
+	const char *all =
+		r->scoped || h->totals.status_cut ? "of the processes seen" : "on this machine";
 
 	for (size_t i = 0; i < h->parents.n; i++) {
 		const struct held_children *c = groups_value(&h->parents, i);
@@ -337,18 +334,18 @@ static void tasks_tell(
 			parent = c;
 	}
 	if (makes_up(why, f, most.most ? most.most->last.tgid : 0, most.bytes))
-		finding_line(r, x->evidence, "%s %s has most threads, %llu", all,
+		finding_line(r, x->evidence, "%s %s has the most threads, %llu", all,
 			held_who(r, &most), most.bytes);
 	if (parent && makes_up(why, f, parent->tgid, parent->threads))
 		finding_line(r, x->evidence,
-			"%s the children of %s (pid %u) have most threads, %llu in %llu "
+			"%s the children of %s (pid %u) have the most threads, %llu in %llu "
 			"processes%s",
 			all, held_text(r, parent->name), parent->tgid, parent->threads,
 			parent->children,
-			parent->zombies == parent->children ? ", ended and not waited for" : "");
+			parent->zombies == parent->children ? ", all zombies" : "");
 	if (!f->where)
 		finding_line(r, x->try_,
-			"See who has most: `ps -eo user,pid,nlwp,comm --sort=-nlwp | head`");
+			"See who has the most: `ps -eo user,pid,nlwp,comm --sort=-nlwp | head`");
 }
 
 static void tasks_of_machine_change(
@@ -363,40 +360,40 @@ static void tasks_of_machine_change(
 static void tasks_of_user_change(struct report *r, struct finding *x, const struct failure *f)
 {
 	prlimit_change(r, x, f, "nproc", MAX(f->limit * 2, 1ULL));
-	finding_line(r, x->try_, "All processes of the user count, of whatever program.");
+	finding_line(r, x->try_, "All processes of the user count, whatever program they run.");
 }
 
 static void files_change(struct report *r, struct finding *x, const struct failure *f)
 {
 	finding_line(r, x->try_, "See what it has open: `ls -l /proc/%u/fd | tail`", f->tgid);
-	finding_line(r, x->try_, "If it needs as many:");
+	finding_line(r, x->try_, "If it needs that many:");
 	prlimit_change(r, x, f, "nofile", MAX(f->limit * 2, 1ULL));
 }
 
 static void full_change(struct report *r, struct finding *x, const struct failure *f)
 {
 	if (!f->where || !f->limit) {
-		finding_line(r, x->try_, "See which, and what is in it: `df -h -t tmpfs`");
+		finding_line(r, x->try_, "See which one, and what is in it: `df -h -t tmpfs`");
 		return;
 	}
-	finding_line(r, x->try_, "Remove what nobody needs there, or give it more room:");
+	finding_line(r, x->try_, "Remove what is not needed there, or enlarge it:");
 	finding_line(r, x->try_, "`nsenter -t %u -m mount -o remount,size=%lluk %s`", f->tgid,
 		f->limit * 2 / 1024, held_text(r, f->where));
 	finding_line(r, x->undo, "`nsenter -t %u -m mount -o remount,size=%lluk %s`", f->tgid,
 		f->limit / 1024, held_text(r, f->where));
 	finding_line(r, x->try_,
-		"For a container: set a larger --shm-size, or use an emptyDir with medium Memory "
-		"and a larger sizeLimit.");
+		"For a container: set a larger --shm-size, or an emptyDir with medium Memory and a "
+		"larger sizeLimit.");
 }
 
 static void inodes_change(struct report *r, struct finding *x, const struct failure *f)
 {
 	const char *where = held_text(r, f->where);
 
-	finding_line(r, x->try_, "See where so many are, and remove what nobody needs:");
+	finding_line(r, x->try_, "See where so many are, and remove what is not needed:");
 	finding_line(r, x->try_, "`nsenter -t %u -m du --inodes -x %s | sort -rn | head`", f->tgid,
 		where);
-	finding_line(r, x->try_, "Or allow twice as many (each takes some 1 KiB of memory):");
+	finding_line(r, x->try_, "Or allow twice as many (each takes about 1 KiB of memory):");
 	finding_line(r, x->try_, "`nsenter -t %u -m mount -o remount,nr_inodes=%llu %s`", f->tgid,
 		f->limit * 2, where);
 	finding_line(r, x->undo, "`nsenter -t %u -m mount -o remount,nr_inodes=%llu %s`", f->tgid,
@@ -410,10 +407,10 @@ static void terminals_change(
 
 	if (t.most) {
 		finding_line(r, x->evidence,
-			"%s has %llu open (/dev/ptmx), all processes %llu, of whichever mount",
+			"%s has %llu open (/dev/ptmx), all processes %llu, in any mount",
 			held_who(r, &t), t.bytes, t.all);
 		finding_line(r, x->try_,
-			"Have it close those whose sessions have ended, or end it; which they "
+			"Close those whose sessions have ended, or end the process; which they "
 			"are:");
 		finding_line(
 			r, x->try_, "`grep -H tty-index /proc/%u/fdinfo/*`", t.most->last.tgid);
@@ -439,7 +436,7 @@ static void sysctl_change(struct report *r, struct finding *x, const char *name)
 {
 	finding_line(r, x->try_, "See the limit, and double it if so many are needed:");
 	finding_line(r, x->try_, "`sysctl %s`", name);
-	finding_line(r, x->try_, "Or find out who keeps what it no longer needs.");
+	finding_line(r, x->try_, "Or find out who keeps ones it no longer needs.");
 }
 
 /* The limits are those of its namespace: a container has its own. */
@@ -447,13 +444,13 @@ static void ipc_change(struct report *r, struct finding *x, const struct failure
 {
 	bool segments = !strcmp(limit_ipc(f)[1], "kernel.shmmni");
 
-	finding_line(r, x->try_, "See what there is, and which limit it has met:");
+	finding_line(r, x->try_, "See what exists, and which limit is reached:");
 	finding_line(r, x->try_, "`nsenter -t %u -i ipcs -u`", f->tgid);
 	finding_line(r, x->try_, "`nsenter -t %u -i sysctl %s`", f->tgid, limit_ipc(f)[1]);
 	if (segments)
 		finding_line(r, x->try_, "`nsenter -t %u -i sysctl kernel.shmall`", f->tgid);
 	finding_line(r, x->try_,
-		"Remove what nobody needs any more (ipcs, ipcrm), or raise that limit%s.",
+		"Remove what is no longer needed (ipcs, ipcrm), or raise that limit%s.",
 		segments ? " (kernel.shmall is in pages)" : "");
 }
 
@@ -547,16 +544,15 @@ void limits_advise(struct report *r, struct finding *x, const struct limits *s,
 	bool followed = f->call != MAPS_FORK; /* by maps */
 
 	x->why = limit_is_of_memory(k->why) || f->call == MAPS_FORK
-			 ? "The limit holds whether memory is free or not: the call fails, and "
+			 ? "The limit applies even when memory is free: the call fails, and "
 			   "programs often report that as \"out of memory\"."
-			 : "The limit holds however much memory is free: the call fails.";
+			 : "The limit applies however much memory is free: the call fails.";
 	if (k->why == MAPS_WHY_HUGETLB && x->level == LEVEL_NOTE) {
-		x->why =
-			"Most programs that ask for huge pages of the pool try once and go on "
-			"with ordinary pages, as PostgreSQL does with huge_pages=try: then nothing "
-			"has failed, but each access needs more of the page tables.";
+		x->why = "Most programs try the huge page pool once and fall back to ordinary "
+			 "pages, as PostgreSQL does with huge_pages=try: nothing has failed then, "
+			 "but the memory needs more page tables and TLB entries.";
 		finding_line(
-			r, x->try_, "Nothing has to be done, unless it is to have huge pages:");
+			r, x->try_, "Nothing needs to be done, unless it should have huge pages:");
 	}
 	if (f->call == MAPS_FORK)
 		tasks_tell(r, x, k->why, f, &s->held);

@@ -103,11 +103,12 @@ static void tell_swap(struct report *r, struct finding *f, const struct rule_sum
 {
 	u64 in = facts_delta(&s->facts, "pswpin"), out = facts_delta(&s->facts, "pswpout");
 
-	finding_line(r, f->evidence, "%llu pages were swapped in and %llu out meanwhile", in, out);
+	finding_line(
+		r, f->evidence, "%llu pages were swapped in and %llu out in that time", in, out);
 	f->why = "The working set does not fit: pages are swapped out and needed again soon after.";
 	finding_line(r, f->try_,
-		"Give it more memory, or run less beside it. Lowering vm.swappiness "
-		"(%llu now) only moves the pressure to the page cache.",
+		"Give it more memory, or run less next to it. Lowering vm.swappiness (now %llu) "
+		"only moves the pressure to the page cache.",
 		facts_last(&s->facts, "vm.swappiness"));
 	finding_line(r, f->undo, "Nothing to undo.");
 	f->symptom = true;
@@ -116,11 +117,12 @@ static void tell_swap(struct report *r, struct finding *f, const struct rule_sum
 
 static void tell_again(struct report *r, struct finding *f)
 {
-	f->why = "Pages of mapped files were pushed out of the page cache and touched again soon "
-		 "after, and each touch waited for the disk: the cache cannot hold what it needs.";
+	f->why = "Pages of mapped files were evicted from the page cache and touched again soon "
+		 "after, and each touch waited for the disk: the cache is too small for what it "
+		 "needs.";
 	finding_line(r, f->try_,
-		"Give the page cache more room: a higher limit of its cgroup, or less beside it on "
-		"the machine. Who pushes it out, and what the group's limit does: `memwhy check "
+		"Give the page cache more room: a higher limit for its cgroup, or fewer neighbours "
+		"on the machine. Who evicts it, and what the cgroup's limit does: `memwhy check "
 		"--for 60s`");
 	finding_line(r, f->undo, "Nothing to undo.");
 	f->symptom = true;
@@ -131,15 +133,14 @@ static void tell_first(struct report *r, struct finding *f, bool again)
 {
 	f->level = LEVEL_NOTE; /* a start, as such */
 	finding_line(r, f->evidence,
-		again ? "its pages had been in memory before, and hardly a page goes now: they are "
-			"read back once (a cold start)"
-		      : "hardly a page had been in memory before: it is read for the first time "
-			"(a cold start)");
+		again ? "its pages had been in memory before, and hardly any are evicted now: they "
+			"are read back once (a cold start)"
+		      : "hardly any page had been in memory before: they are read for the first "
+			"time (a cold start)");
 	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
-		 "waited for the disk. That ends when all of it is read.";
+		 "waited for the disk. That ends once all of it is read.";
 	finding_line(r, f->try_,
-		"madvise(MADV_WILLNEED), or read() in place of mmap(), lets the kernel read "
-		"ahead.");
+		"madvise(MADV_WILLNEED), or read() instead of mmap(), lets the kernel read ahead.");
 	finding_line(r, f->undo, "Nothing to undo.");
 }
 
@@ -148,7 +149,7 @@ static void tell_dropped(struct report *r, struct finding *f)
 {
 	f->level = MIN(f->level, (int)LEVEL_WARNING);
 	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
-		 "waited for the disk: somebody throws the page cache away meanwhile.";
+		 "waited for the disk: the page cache is being dropped.";
 	finding_line(r, f->try_, "Find who writes to /proc/sys/vm/drop_caches, and stop it.");
 	finding_line(r, f->undo, "Nothing to undo.");
 	f->symptom = true;
@@ -158,14 +159,14 @@ static void tell_dropped(struct report *r, struct finding *f)
 static void tell_files(struct report *r, struct finding *f)
 {
 	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
-		 "waited for the disk. Either it was their first read, or the page cache cannot "
-		 "hold them.";
+		 "waited for the disk. Either it was the first read, or the page cache cannot hold "
+		 "them.";
 	finding_line(r, f->try_,
 		"If it is the same file again and again: more memory (or a higher "
 		"cgroup limit) for the page cache.");
 	finding_line(r, f->try_,
-		"If it is the first read: madvise(MADV_WILLNEED), or read() in place "
-		"of mmap(), lets the kernel read ahead.");
+		"If it is the first read: madvise(MADV_WILLNEED), or read() instead of mmap(), "
+		"lets the kernel read ahead.");
 	finding_line(r, f->undo, "Nothing to undo.");
 }
 

@@ -17,13 +17,13 @@ static void threads_lines(struct report *r, struct finding *x, const struct held
 	finding_line(r, x->evidence, "kernel stacks of all %llu threads of the machine: %s",
 		facts_last(&h->facts, "task/threads"),
 		fmt_bytes(a, facts_last(&h->facts, "KernelStack")));
-	x->why = "Each thread has a kernel stack of 16 KiB and some 10 KiB more of the kernel's "
-		 "structures, beside its own stack, also when it only waits.";
-	finding_line(r, x->try_, "Bound the pool that makes them; until then the kernel can:");
+	x->why = "Each thread has a kernel stack of 16 KiB and about 10 KiB of other kernel "
+		 "structures, besides its user stack, even when idle.";
+	finding_line(r, x->try_, "Bound the pool that starts them; until then the kernel can:");
 	finding_line(r, x->try_,
 		"`ps -o pid,ppid,nlwp,stat,etime,args --sort=-nlwp --ppid %u -p %u | head`", tgid,
 		tgid);
-	finding_line(r, x->try_, "A limit for its group: pids.max of the pids controller.");
+	finding_line(r, x->try_, "Or limit its cgroup: pids.max of the pids controller.");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`grep KernelStack: /proc/meminfo`");
 }
@@ -51,7 +51,7 @@ static void tell_threads(struct report *r, const struct held *h)
 	if (more)
 		x->losses |= LOSS_SPACE; /* each has a stack of its own, and a guard below it */
 	x->tgid = t.most->last.tgid;
-	x->title = report_text(r, "%s has %llu threads%s: some %s of kernel stacks and structures",
+	x->title = report_text(r, "%s has %llu threads%s: about %s of kernel stacks and structures",
 		held_who(r, &t), t.bytes, more ? ", and ever more" : "", fmt_bytes(a, bytes));
 	x->confidence = "high for the count; the memory is estimated at 32 KiB a thread";
 	if (t.bytes > t.first_bytes)
@@ -91,18 +91,15 @@ static void tell_children(struct report *r, const struct held *h, u32 told)
 	x->tgid = most->tgid;
 	x->title = report_text(r,
 		"%s (pid %u) has %s%llu child processes, %llu of them ended and not waited for: "
-		"some "
-		"%s of "
-		"kernel %sstructures",
+		"about %s of kernel %sstructures",
 		held_text(r, most->name), most->tgid, most->partial ? "at least " : "",
 		most->children, most->zombies, fmt_bytes(a, bytes),
 		most->zombies < most->children ? "stacks and " : "");
 	x->confidence = most->partial
-				? "high that there are so many: not all processes were looked at; "
-				  "the memory is estimated at 32 KiB a thread, 10 of one that "
-				  "has ended"
-				: "high for the count; the memory is estimated at 32 KiB a thread, "
-				  "10 of one that has ended";
+				? "high that there are so many: not all processes were read; the "
+				  "memory is estimated at 32 KiB per thread, 10 KiB if it has ended"
+				: "high for the count; the memory is estimated at 32 KiB per "
+				  "thread, 10 KiB if it has ended";
 	finding_line(r, x->evidence, "one of them: %s; page tables of all: %s",
 		held_text(r, most->child), fmt_bytes(a, most->page_table_bytes));
 	threads_lines(r, x, h, most->tgid);
@@ -157,23 +154,22 @@ static u32 tell_zombies(struct report *r, const struct held *h)
 		"more a second, and %s is reached in %s",
 		held_text(r, c->name), c->tgid, c->zombies, rate, held_text(r, c->limit),
 		time_left_text(r, left));
-	x->confidence = "high for the count and the rate, medium for the time: whether it goes on "
-			"is not known";
+	x->confidence = "high for the count and the rate, medium for the time: whether it "
+			"continues is not known";
 	finding_line(r, x->evidence, "one of them: %s; it has %llu children that run",
 		held_text(r, c->child), c->children - MIN(c->zombies, c->children));
 	finding_line(
 		r, x->evidence, "%s leaves room for %llu tasks", held_text(r, c->limit), c->room);
-	finding_line(r, x->evidence, "they take some %s of kernel structures",
+	finding_line(r, x->evidence, "they take about %s of kernel structures",
 		fmt_bytes(a, c->zombies * ZOMBIE_BYTES));
-	x->why = "A process that has ended keeps its number and its place among the tasks until "
-		 "its parent asks for its status. At the limit fork() fails for all that are below "
-		 "it.";
+	x->why = "A process that has ended keeps its PID and counts as a task until its parent "
+		 "waits for it. At the limit fork() fails for everything under it.";
 	finding_line(r, x->try_,
-		"In that program: waitpid() at SIGCHLD, or SIGCHLD ignored (SA_NOCLDWAIT) where no "
-		"status is needed. A container whose first process does not wait: start it with an "
+		"In that program: waitpid() on SIGCHLD, or ignore SIGCHLD (SA_NOCLDWAIT) if no "
+		"status is needed. If it is the first process of a container: start that with an "
 		"init (docker run --init).");
 	finding_line(r, x->try_,
-		"They go at once when it ends, as their new parent waits for them: restart it.");
+		"They go away when it ends, as their new parent waits for them: restart it.");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`ps --ppid %u -o stat= | grep -c Z`", c->tgid);
 	return c->tgid;
@@ -207,25 +203,25 @@ static u64 stacks_left(const struct held_process *p)
 static void tell_stacks(struct report *r, struct finding *x, const struct held_process *p)
 {
 	finding_line(r, x->evidence,
-		"%llu of its mappings have a guard below them, as stacks of threads have, and it "
-		"has %u thread%s: the others are of threads that have ended",
+		"%llu of its mappings have a guard page below them, as thread stacks do, and it "
+		"has %u thread%s: the rest belong to ended threads",
 		p->guarded, p->threads, plural(p->threads));
-	x->why = "The stack of a thread that has ended, and what it returned, are kept until "
-		 "another thread calls pthread_join(), unless it was started detached. Each is two "
-		 "mappings and 8 MiB of address space, and keeps the pages that it touched.";
+	x->why = "The stack and return value of an ended thread are kept until another thread "
+		 "calls pthread_join(), unless it was detached. Each stack is two mappings and 8 "
+		 "MiB of address space, and keeps the pages it touched.";
 	finding_line(r, x->try_,
-		"Have each thread joined (pthread_join), or start it detached "
-		"(pthread_detach(), PTHREAD_CREATE_DETACHED).");
-	finding_line(r, x->try_, "Who starts them: `memwhy maps --stacks=user --for 30s -p %u`",
-		x->tgid);
+		"Join each thread (pthread_join), or start it detached (pthread_detach(), "
+		"PTHREAD_CREATE_DETACHED).");
+	finding_line(r, x->try_,
+		"Find who starts them: `memwhy maps --stacks=user --for 30s -p %u`", x->tgid);
 }
 
 static void tell_mapped(struct report *r, struct finding *x)
 {
-	x->why = "Each mapping is an object of the kernel, and each process may have "
-		 "vm.max_map_count of them, however small they are.";
+	x->why = "Each mapping is a kernel object, and a process may have at most vm.max_map_count "
+		 "of them, however small.";
 	finding_line(r, x->try_,
-		"Who maps and does not unmap: `memwhy maps --stacks=user --for 30s -p %u`",
+		"Find who maps and does not unmap: `memwhy maps --stacks=user --for 30s -p %u`",
 		x->tgid);
 	finding_line(r, x->try_, "What is mapped most often:");
 	finding_line(r, x->try_,
@@ -254,17 +250,16 @@ static void tell_mappings(struct report *r, const struct held *h)
 	x->losses = LOSS_SPACE;
 	stacks = stacks_left(&t.most->last);
 	x->title = report_text(r,
-		"%s maps memory and does not unmap it: it has %llu mappings%s, and there are some "
-		"%.0f more a second (mappings leaked)",
+		"%s maps memory and does not unmap it: it has %llu mappings%s, and about %.0f more "
+		"a second (mappings leaked)",
 		held_name(r, &t.most->last), t.bytes,
-		stacks ? ", most of them stacks of threads that have ended and that nobody joined"
-		       : "",
+		stacks ? ", most of them stacks of ended threads that were never joined" : "",
 		rate);
-	x->confidence = "medium: its mappings were counted; how many more there are a second is "
-			"that of the machine, from the kernel's cache of mappings";
+	x->confidence = "medium: its mappings were counted; the rate is that of the whole machine, "
+			"from the kernel's cache of mappings";
 	finding_line(r, x->evidence,
-		"vm.max_map_count is %llu: at this rate it is reached in %s, and every mmap "
-		"fails then",
+		"vm.max_map_count is %llu: at this rate it is reached in %s, and then every mmap "
+		"fails",
 		limit, time_left_text(r, left));
 	if (stacks)
 		tell_stacks(r, x, &t.most->last);

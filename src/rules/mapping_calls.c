@@ -198,8 +198,8 @@ static void signals_tell(
 	struct report *r, struct finding *f, const struct state *s, const struct calls *signals)
 {
 	finding_line(r, f->evidence,
-		"%.0f times a second a SIGSEGV or SIGBUS tells it of a page that it touched and "
-		"may not, and its handler answers: %s, at an estimated %d us each",
+		"%.0f times a second it touches a protected page and its SIGSEGV or SIGBUS handler "
+		"runs: %s, at an estimated %d us each",
 		a_second(s, signals->count),
 		report_share_text(r, whole_ns(s, signals->count * SIGNAL_NS)), SIGNAL_NS / 1000);
 	if (signals->stack)
@@ -209,23 +209,23 @@ static void signals_tell(
 static void barrier_try(struct report *r, struct finding *f)
 {
 	finding_line(r, f->try_,
-		"Track writes without a signal for each page: a write barrier in code (card "
-		"marking), or have the kernel note them: userfaultfd with UFFDIO_WRITEPROTECT and, "
-		"from Linux 6.7 on, PAGEMAP_SCAN of /proc/self/pagemap; before, soft-dirty bits "
+		"Track writes without a signal per page: a write barrier in code (card marking), "
+		"or let the kernel track them: userfaultfd with UFFDIO_WRITEPROTECT and, since "
+		"Linux 6.7, PAGEMAP_SCAN of /proc/self/pagemap; before that, soft-dirty bits "
 		"(write 4 to /proc/self/clear_refs, read bit 55 of pagemap).");
 	finding_line(r, f->try_,
-		"Or protect and unprotect more pages at once, such as 16 around the one that was "
-		"written, and less often.");
+		"Or protect and unprotect more pages at once, such as 16 around the one written, "
+		"and less often.");
 }
 
 static void protect_try(struct report *r, struct finding *f)
 {
 	finding_line(r, f->try_,
 		"Do not change the protection each time: map the memory twice (memfd_create() and "
-		"two mmap(), one to write, one to read or run), or make all changes of one round "
-		"between two calls.");
+		"two mmap(), one to write, one to read or execute), or batch all changes of one "
+		"round between two calls.");
 	finding_line(r, f->try_,
-		"Or pkey_mprotect() once and then pkey_set(), which is no system call, where the "
+		"Or pkey_mprotect() once and then pkey_set(), which is not a system call, if the "
 		"CPU has protection keys: `grep -c pku /proc/cpuinfo`");
 	finding_line(r, f->try_,
 		"A runtime that keeps its code write-protected may have a setting: .NET has "
@@ -245,15 +245,15 @@ static void call_try(struct report *r, struct finding *f, u32 tgid, const struct
 	}
 	if (k->call == MMCALLS_MREMAP)
 		finding_line(r, f->try_,
-			"Let what grows by mremap() (realloc() of large blocks) grow by a factor, "
-			"such as twice, in place of a constant, and do not shrink it each time.");
+			"Grow blocks (mremap(), realloc() of large ones) by a factor, such as 2, "
+			"instead of a constant, and do not shrink them each time.");
 	runtime_tell_keep(r, f, runtime_of(r, tgid, &c->stack, 1), &h);
 }
 
 static const char *signals_text(
 	struct report *r, const struct state *s, const struct calls *signals)
 {
-	return signals ? report_text(r, ", and answers a signal for a protected page %.0f times",
+	return signals ? report_text(r, ", and handles a signal for a protected page %.0f times",
 				 a_second(s, signals->count))
 		       : "";
 }
@@ -273,21 +273,19 @@ static void tell(
 	f->folds = 3; /* below what such calls cost more in: the lock, faults, flushes */
 	f->losses = LOSS_FLUSH;
 	f->title = report_text(r,
-		"%s changes its mappings all the time: it calls %s %.0f times a "
-		"second%s: %s",
+		"%s keeps changing its mappings: it calls %s %.0f times a second%s: %s",
 		report_process(r, tgid), mmcalls_name(r, k->call, k->advice), a_second(s, c->count),
 		signals_text(r, s, signals), report_share_text(r, f->cost_ns));
-	f->confidence =
-		signals ? "high for the calls, which were timed in samples of 50 ms; the time of "
-			  "signals is estimated"
-			: "high: the calls were timed, in samples of 50 ms";
+	f->confidence = signals ? "high for the calls, timed in samples of 50 ms; the time of "
+				  "signals is estimated"
+				: "high: the calls were timed, in samples of 50 ms";
 	calls_tell(r, f, s, tgid);
 	if (signals)
 		signals_tell(r, f, s, signals);
-	f->why = "Each such call enters the kernel, locks the address space, splits and joins "
-		 "mappings, changes page tables and flushes what the CPU keeps of them, however "
-		 "small the range is. A signal for a protected page is an exception, a frame on "
-		 "the stack, a handler and a way back.";
+	f->why = "Each such call enters the kernel, locks the address space, splits and merges "
+		 "mappings, changes page tables and flushes the TLB, however small the range. A "
+		 "signal for a protected page costs an exception, a signal frame, a handler and a "
+		 "return.";
 	if (signals && k->call == MMCALLS_MPROTECT)
 		barrier_try(r, f);
 	else

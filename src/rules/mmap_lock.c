@@ -162,7 +162,7 @@ static void tell_parties(struct report *r, struct finding *f, struct state *s, u
 		p->told = true;
 		finding_line(r, f->evidence, "%.0f %% of that time %s%s%s",
 			100.0 * (double)p->ns / (double)sp->ns,
-			report_text(r, holds ? "%s had the lock" : "%s waited",
+			report_text(r, holds ? "%s held the lock" : "%s waited",
 				report_process(r, k.tgid)),
 			call_text(r, &k), holds && !k.known ? " (its last reader)" : "");
 	}
@@ -171,12 +171,12 @@ static void tell_parties(struct report *r, struct finding *f, struct state *s, u
 static void tell_outside(struct report *r, struct finding *f, const struct space *sp)
 {
 	f->why = "Reading smaps, pagemap, numa_maps or (before Linux 6.17) maps of a process, and "
-		 "process_vm_readv() or ptrace, takes the lock of its address space while all of "
-		 "its pages are walked. Its threads that map, unmap or, behind a waiting writer, "
-		 "fault, wait for that.";
+		 "process_vm_readv() or ptrace, holds the lock of its address space while all of "
+		 "its pages are walked. Its threads that map, unmap or (behind a waiting writer) "
+		 "fault wait for that.";
 	finding_line(r, f->try_,
-		"Have %s look less often, or at less: statm or status for sizes, memory.stat of "
-		"the group, PSS from smaps_rollup at most once a minute.",
+		"Let %s poll less often, or read less: statm or status for sizes, memory.stat of "
+		"the cgroup, PSS from smaps_rollup at most once a minute.",
 		report_process(r, sp->outsider));
 }
 
@@ -197,28 +197,25 @@ static void tell_inside(struct report *r, struct finding *f, const struct state 
 	const struct party_key *holder, const struct party_key *waiter, u32 tgid)
 {
 	u32 stack = call_stack(s, waiter);
-	f->why =
-		"All threads of a process share one address space. mmap, munmap, mprotect, brk and "
-		"madvise lock it for change: one at a time, and no page fault that needs the lock "
-		"runs beside them.";
+	f->why = "All threads of a process share one address space. mmap, munmap, mprotect, brk "
+		 "and madvise take its lock exclusively: one at a time, and page faults that need "
+		 "the lock wait.";
 	if (holder->known && holder->call == MMCALLS_MPROTECT) {
 		finding_line(r, f->try_,
-			"Change protections of larger ranges at once, or less often: malloc() of "
-			"glibc grows its arenas by mprotect(), which a larger step makes rarer. "
-			"Before the program is started:"
-			"`export GLIBC_TUNABLES=glibc.malloc.top_pad=67108864`");
+			"Change protections of larger ranges at once, or less often: glibc "
+			"malloc() grows its arenas by mprotect(); a larger step makes that rarer. "
+			"Before the program is started: `export "
+			"GLIBC_TUNABLES=glibc.malloc.top_pad=67108864`");
 	} else if (holder->known && is_fork(holder->call)) {
-		f->why =
-			"A fork copies the page tables of the whole address space and has its lock "
-			"meanwhile: no thread maps, unmaps or, as a rule, faults beside it.";
+		f->why = "A fork copies the page tables of the whole address space and holds its "
+			 "lock meanwhile: no other thread maps, unmaps or, usually, faults.";
 		finding_line(r, f->try_,
-			"Start programs by posix_spawn() or vfork(), which copy no page tables, or "
-			"have a small process that was started early do it; save state less often, "
-			"or from a smaller process.");
+			"Start programs with posix_spawn() or vfork(), which copy no page tables, "
+			"or from a small process started early; save state less often, or from a "
+			"smaller process.");
 		return;
 	} else {
-		finding_line(r, f->try_,
-			"Map less often: keep buffers and stacks of threads for use again.");
+		finding_line(r, f->try_, "Map less often: reuse buffers and thread stacks.");
 		runtime_tell_keep(r, f, runtime_of(r, tgid, &stack, 1),
 			&(struct runtime_habit){
 				.maps = true, .caller = runtime_own_caller(r, stack)});
@@ -245,10 +242,11 @@ static void tell(struct report *r, struct state *s, u32 tgid, struct space *sp, 
 				     report_process(r, sp->outsider), report_process(r, tgid),
 				     report_share_text(r, sp->ns))
 			   : report_text(r,
-				     "Threads of %s wait for each other at the lock of their "
+				     "Threads of %s wait for each other on the lock of their "
 				     "address space (mmap_lock): %s",
 				     report_process(r, tgid), report_share_text(r, sp->ns));
-	f->confidence = "high: every wait was timed; who had the lock is known as each wait began";
+	f->confidence = "high: every wait was timed; the holder of the lock is known at the start "
+			"of each wait";
 	finding_line(r, f->evidence, "%llu waits, together %s: mean %s, worst %s", sp->waits,
 		fmt_ns(a, sp->ns), fmt_ns(b, sp->ns / MAX(sp->waits, 1ULL)), fmt_ns(c, sp->max_ns));
 	tell_parties(r, f, s, tgid, false, &waiter);

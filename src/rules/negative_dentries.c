@@ -137,14 +137,13 @@ static void seeker_tell(struct report *r, struct finding *x, const struct state 
 {
 	const char *path = stream_cgroup(r->stream, k->cgroup);
 
-	finding_line(r, x->evidence,
-		"%s: %.0f %s, %.0f %% of all (sampled: %.1f s that were looked at)",
+	finding_line(r, x->evidence, "%s: %.0f %s, %.0f %% of all (sampled: %.1f s were watched)",
 		report_process(r, tgid), (double)k->count * 1e9 / (double)MAX(s->on_ns, 1ULL),
-		k->removed * 2 > k->count ? "names a second removed, or looked up in vain"
+		k->removed * 2 > k->count ? "names a second removed, or looked up and not found"
 					  : "lookups a second that find nothing",
 		100.0 * (double)k->count / (double)MAX(all, 1ULL), (double)s->on_ns / 1e9);
 	if (k->directory[0])
-		finding_line(r, x->evidence, "one of the names was looked for in %s%s",
+		finding_line(r, x->evidence, "one of the names was looked up in %s%s",
 			k->cut ? "..." : "", report_text(r, "%s", k->directory));
 	if (path && strcmp(path, "/"))
 		finding_line(r, x->evidence, "it runs in cgroup %s", report_cgroup(r, path));
@@ -176,15 +175,15 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 		return;
 	k = most_find(s, &tgid, &all, &processes);
 	who = !k              ? NULL
-	      : processes > 1 ? report_text(r, "%u processes of %.15s (pid %u does most)",
+	      : processes > 1 ? report_text(r, "%u processes of %.15s (pid %u does the most)",
 					processes, k->comm, tgid)
 			      : report_process(r, tgid);
 	x->held_bytes = bytes;
 	if (k)
 		x->title = report_text(r, "%s %s: the kernel keeps %s negative dentries, %s", who,
 			k->removed * 2 > k->count
-				? processes > 1 ? "make and remove files of ever new names"
-						: "makes and removes files of ever new names"
+				? processes > 1 ? "create and remove files with ever new names"
+						: "creates and removes files with ever new names"
 			: processes > 1 ? "look up names that do not exist"
 					: "looks up names that do not exist",
 			fmt_count(a, negative), fmt_bytes(b, bytes));
@@ -193,10 +192,9 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 			"Names that were looked up and do not exist: the kernel keeps %s negative "
 			"dentries, %s",
 			fmt_count(a, negative), fmt_bytes(b, bytes));
-	x->confidence =
-		k ? "high for the number; who makes them is sampled, and others may have made "
-		    "the older ones"
-		  : "high for the number; who looked them up is not known";
+	x->confidence = k ? "high for the number; who causes them is sampled, and others may have "
+			    "caused the older ones"
+			  : "high for the number; who looked them up is not known";
 	finding_line(r, x->evidence,
 		"%llu negative dentries, %llu more in %.0f s; all dentries: %llu", negative, grown,
 		report_seconds(r), facts_last(&s->sums.facts, "dentry/total"));
@@ -205,16 +203,16 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 	if (k)
 		seeker_tell(r, x, s, k, tgid, all);
 	x->why = "A lookup that finds nothing leaves an entry that says so, to answer the next one "
-		 "faster. Names that never come again fill slab memory with such entries, until "
-		 "reclaim finds them; where a control group is charged with them, that group's.";
+		 "faster. Names that never recur fill slab memory with such entries, charged to "
+		 "the task's control group, until reclaim frees them.";
 	if (k && k->removed * 2 > k->count)
 		finding_line(r, x->try_,
-			"Use names again, files without a name (O_TMPFILE), or a directory of its "
-			"own for each job that is removed as a whole: its entries go with it.");
+			"Reuse names, or use files without a name (O_TMPFILE), or a directory per "
+			"job that is removed as a whole: its entries go with it.");
 	finding_line(r, x->try_,
-		"Look for names that may exist: one readdir, or a list of what is there, in place "
-		"of probing. Until then all that is unused can be given back (it costs lookups "
-		"that hit, too):");
+		"Look up only names that may exist: one readdir, or a list of what is there, "
+		"instead of probing. Until then, drop what is unused (this slows lookups that hit, "
+		"too):");
 	finding_line(r, x->try_, "`echo 2 > /proc/sys/vm/drop_caches`");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`cut -f5 /proc/sys/fs/dentry-state`");

@@ -20,17 +20,16 @@ static int report(void *v, struct report *r)
 	if (!x)
 		return 0;
 	x->title = report_text(r,
-		"NUMA balancing is on, though there is one node: %.0f page faults a second for "
-		"nothing",
+		"NUMA balancing is on, though there is only one node: %.0f useless page faults a "
+		"second",
 		faults);
 	x->confidence = "high: the kernel's own counts and setting";
 	finding_line(r, x->evidence,
 		"kernel.numa_balancing is %llu; numa_hint_faults rose by %llu, "
 		"numa_pte_updates by %llu",
 		mode, facts_delta(f, "numa_hint_faults"), facts_delta(f, "numa_pte_updates"));
-	x->why =
-		"To see which node uses a page, the kernel takes its mapping away for a while, and "
-		"the next access is a fault. With one node all pages are where they should be.";
+	x->why = "To see which node uses a page, the kernel unmaps it for a while, so that the "
+		 "next access faults. With one node every page is already local.";
 	finding_line(r, x->try_, "`sysctl -w kernel.numa_balancing=0`");
 	finding_line(r, x->undo, "`sysctl -w kernel.numa_balancing=%llu`", mode);
 	finding_line(r, x->verify, "`grep numa_hint_faults /proc/vmstat`");

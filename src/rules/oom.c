@@ -224,12 +224,12 @@ static void choice_tell(struct report *r, struct finding *f, const struct killed
 		fmt_bytes(a, task_pages(t) * r->stream->host.page_bytes), t->adj);
 	if (t->adj < 0) {
 		finding_line(r, f->try_,
-			"If %s may be killed, have it chosen:", task_text(r, t->comm, t->tgid));
+			"If %s may be killed, let it be chosen:", task_text(r, t->comm, t->tgid));
 		finding_line(r, f->try_, "`echo 0 > /proc/%u/oom_score_adj`", t->tgid);
 		finding_line(r, f->undo, "`echo %d > /proc/%u/oom_score_adj`", t->adj, t->tgid);
 	} else {
 		finding_line(r, f->try_,
-			"If %s is to live, start it with oom_score_adj 0 (OOMScoreAdjust= of its "
+			"If %s must survive, start it with oom_score_adj 0 (OOMScoreAdjust= of its "
 			"unit; in Kubernetes the QoS class sets it).",
 			program_text(r, victim_comm(k), victim_tgid(k)));
 	}
@@ -249,7 +249,7 @@ static void killed_tell(
 	const struct oom_report *p = &k->report;
 	char a[UNIT_BUF];
 
-	finding_line(r, f->evidence, "%s%s was killed, with %s resident, when %s asked for memory",
+	finding_line(r, f->evidence, "%s%s was killed, with %s resident, when %s needed memory",
 		task_text(r, victim_comm(k), victim_tgid(k)), parent_text(r, s, k),
 		fmt_bytes(a, victim_bytes(r, k)),
 		m->h.size ? task_text(r, m->comm, m->tgid) : task_text(r, p->comm, p->tid));
@@ -258,8 +258,8 @@ static void killed_tell(
 static void tell_protect(struct report *r, struct finding *f)
 {
 	finding_line(r, f->try_,
-		"Keep a process that must live out of the choice, where it is started: "
-		"OOMScoreAdjust=-500 in its unit, or choom -n -500 -- before its command line.");
+		"Protect a process that must survive, where it is started: OOMScoreAdjust=-500 in "
+		"its unit, or choom -n -500 -- before its command line.");
 	finding_line(r, f->undo, "Start it without that.");
 	if (!f->verify[0])
 		finding_line(r, f->verify, "`memwhy oom --for 10m`");
@@ -337,24 +337,24 @@ static void tell_group(
 {
 	const struct cgroup_usage *cg = facts_cgroup(&s->sums.facts, id);
 
-	f->why = "At its limit a group reclaims its own memory first; when nothing is left to "
-		 "reclaim, the OOM killer picks the process of the group with the highest score.";
+	f->why = "At its limit a group first reclaims its own memory; when nothing is left to "
+		 "reclaim, the OOM killer picks its process with the highest score.";
 	if (cg && cg->limit_bytes != CGROUP_USAGE_NONE)
 		tell_raise(r, f, s, cg, path);
 	else
 		finding_line(r, f->try_,
-			"Raise the group's limit where the group is made: it is gone, or has no "
-			"limit of its own.");
+			"Raise the group's limit where it is configured: the group is gone, or has "
+			"no limit of its own.");
 	tell_protect(r, f);
 }
 
 static void tell_machine(struct report *r, struct finding *f)
 {
-	f->why = "No page was left for an allocation that could not fail or wait, in memory or by "
-		 "way of swap; the OOM killer picked the process with the highest score.";
+	f->why = "No page could be freed for an allocation, by reclaim or by swapping; the OOM "
+		 "killer picked the process with the highest score.";
 	finding_line(r, f->try_, "Find what grows: `memwhy check --for 5m`");
 	finding_line(r, f->try_,
-		"Limit it by a control group (memory.max), or give the machine more memory or "
+		"Limit it with a control group (memory.max), or give the machine more memory or "
 		"swap.");
 	tell_protect(r, f);
 }
@@ -418,8 +418,8 @@ static void tell_place(struct report *r, const struct state *state, const struct
 		finding_line(r, f->evidence, "… and %llu more", n - KILLS_TOLD);
 	if (named)
 		finding_line(r, f->evidence,
-			"the kernel's log leaves out the group of %llu of them, as it does when "
-			"there are many: they are counted here for their name",
+			"the kernel's log omits the group of %llu of them, as it does when there "
+			"are many: they are counted here by name",
 			named);
 	filler = is_memcg(first) ? tables_text(r, s, first) : "";
 	if (is_memcg(first) && !filler[0])
@@ -428,7 +428,7 @@ static void tell_place(struct report *r, const struct state *state, const struct
 	f->title =
 		is_memcg(first)
 			? report_text(r,
-				  "cgroup %s: the OOM killer took %llu of its processes%s%s%s",
+				  "cgroup %s: the OOM killer killed %llu of its processes%s%s%s",
 				  path ? report_cgroup(r, path) : "(unknown)", n, who, filler,
 				  choice_text(r, chosen))
 			: report_text(r, "The machine ran out of memory: %llu process%s killed%s%s",
@@ -464,10 +464,10 @@ static u64 tell_counted_groups(struct report *r, const struct state *s)
 		if (!f)
 			break;
 		f->cgroup = cg->cgroup;
-		f->title = report_text(r, "cgroup %s: the OOM killer took %llu of its processes",
+		f->title = report_text(r, "cgroup %s: the OOM killer killed %llu of its processes",
 			path ? report_cgroup(r, path) : "(removed)", n);
 		f->confidence = "high: the kernel's own counters";
-		finding_line(r, f->evidence, "oom_kill of the group rose by %llu meanwhile", n);
+		finding_line(r, f->evidence, "oom_kill of the group rose by %llu", n);
 		tell_group(r, f, s, cg->cgroup, path);
 	}
 	return all;
@@ -483,8 +483,8 @@ static void tell_counted(struct report *r, const struct state *s)
 		f = report_finding(r, LEVEL_CRITICAL, "oom");
 		if (!f)
 			return;
-		f->title =
-			report_text(r, "The OOM killer took %llu process%s", n, n == 1 ? "" : "es");
+		f->title = report_text(
+			r, "The OOM killer killed %llu process%s", n, n == 1 ? "" : "es");
 		f->confidence = "high: the kernel's own counter; the victims were not seen";
 		finding_line(r, f->evidence, "oom_kill in /proc/vmstat rose by %llu", n);
 		tell_machine(r, f);

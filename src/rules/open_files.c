@@ -22,7 +22,7 @@ static const char *kinds_text(struct report *r, const struct held_process *p)
 	static const char *const names[FD_KINDS] = {"files", "pipe ends", "sockets", "epolls",
 		"event and timer descriptors", "watches", "userfaultfds", "BPF maps",
 		"BPF programs", "io_urings", "perf events", "memfds", "shared memory",
-		"buffers of devices", "removed files", "others"};
+		"device buffers", "removed files", "others"};
 	_cleanup_str_ struct str text = {};
 	u64 looked_at = 0, n;
 
@@ -42,7 +42,7 @@ static const char *kinds_text(struct report *r, const struct held_process *p)
 
 static void tell_how(struct report *r, struct finding *x, const struct held_process *p)
 {
-	finding_line(r, x->try_, "See what it keeps open, by target:");
+	finding_line(r, x->try_, "Count what it keeps open, by target:");
 	finding_line(r, x->try_,
 		"`ls -l /proc/%u/fd | awk '{print $NF}' | sed 's/[0-9]*$//' | sort | uniq -c | "
 		"sort -rn | head`",
@@ -91,17 +91,17 @@ static u32 tell_soon(struct report *r, const struct held *h)
 	x->losses = LOSS_KERNEL;
 	x->held_bytes = p->files * held_file_bytes(p);
 	x->title = report_text(r,
-		"%s opens ever more files: %s are open%s, and its limit of %llu is reached in %s",
+		"%s opens ever more files: %s open%s, and its limit of %llu is reached in %s",
 		held_name(r, p), fmt_count(a, p->files), kinds_text(r, p), p->files_max,
 		fmt_ns(b, (u64)(left * 1e9)));
-	x->confidence = "medium: two looks, at the beginning and at the end; whether it goes on is "
-			"not known";
+	x->confidence = "medium: two readings, at the start and at the end; whether it continues "
+			"is not known";
 	finding_line(r, x->evidence, "%llu more within %s; RLIMIT_NOFILE is %llu",
 		p->files - soonest->first.files, fmt_ns(a, p->h.time_ns - soonest->first.h.time_ns),
 		p->files_max);
-	x->why = "At the limit open(), accept() and socket() fail with EMFILE, whether memory is "
-		 "free or not. A program that never closes what it opens only gets there later "
-		 "with a larger limit.";
+	x->why = "At the limit open(), accept() and socket() fail with EMFILE, however much memory "
+		 "is free. A program that never closes what it opens only gets there later with a "
+		 "larger limit.";
 	tell_how(r, x, p);
 	return p->tgid;
 }
@@ -129,7 +129,7 @@ static void tell_files(struct report *r, const struct held *h, u32 told)
 	x->losses = LOSS_KERNEL; /* in slab caches, or in pages that no counter has */
 	x->grown_bytes = counter_rise(t.first_bytes * each, n * each);
 	x->tgid = p->tgid;
-	x->title = report_text(r, "%s has %s files open%s: some %s of kernel memory",
+	x->title = report_text(r, "%s has %s files open%s: about %s of kernel memory",
 		held_who(r, &t), fmt_count(a, n), kinds_text(r, p), fmt_bytes(b, bytes));
 	x->confidence = report_text(
 		r, "high for the count; the memory is estimated at %llu bytes each", each);
@@ -142,9 +142,8 @@ static void tell_files(struct report *r, const struct held *h, u32 told)
 	if (n > t.first_bytes)
 		finding_line(
 			r, x->evidence, "%llu more than a few seconds before", n - t.first_bytes);
-	x->why =
-		"Each open file is an object of the kernel with its inode, and buffers where it "
-		"is a pipe or a socket. A program that never closes them holds them until it ends.";
+	x->why = "Each open file is a kernel object with its inode, and buffers if it is a pipe or "
+		 "a socket. A program that never closes them holds them until it ends.";
 	tell_how(r, x, p);
 }
 

@@ -320,8 +320,7 @@ void page_cache_tell_reads(struct report *r, struct finding *f, const struct pag
 	finding_line(r, f->evidence, "%s %s %s a second into the page cache, %.0f %% of it %s", who,
 		verb(p), fmt_bytes(a, (u64)(page_cache_second(s, p->read) * (double)page)),
 		100.0 * (double)p->refaults / (double)MAX(p->read, 1ULL),
-		is_writer(p) ? "in pages that had been pushed out"
-			     : "read back after it was pushed out");
+		is_writer(p) ? "in pages that had been evicted" : "read back after eviction");
 	if (p->refaults)
 		finding_line(r, f->evidence, "   %s after that, on average",
 			fmt_ns(b, p->refault_ns / p->refaults));
@@ -337,7 +336,7 @@ void page_cache_tell_cost(
 
 	f->cost_ns = facts_refault_wait_ns(&s->sums.facts, (u64)MIN(own, all));
 	if (f->cost_ns)
-		finding_line(r, f->evidence, "in %s some task waited for memory (PSI)",
+		finding_line(r, f->evidence, "some task waited for memory for %s (PSI)",
 			fmt_ns(a, f->cost_ns));
 }
 
@@ -372,31 +371,32 @@ static void tell_evictor(
 	f->losses = LOSS_REFAULT | LOSS_RECLAIM;
 	if (c->programs)
 		finding_line(r, f->evidence,
-			"processes of one program are taken together: they come and go");
+			"processes of one program are counted together: they are short-lived");
 	f->title = report_text(r,
-		"%s %s %s a second past the others and pushes the working set of %s out of the "
-		"page cache: %.0f pages a second are read back (refaults)",
+		"%s %s %s a second and evicts the working set of %s from the page cache: %.0f "
+		"pages a second are read back (refaults)",
 		report_process(r, c->evictor_tgid), verb(&c->evictor),
 		fmt_bytes(a, (u64)(page_cache_second(s, c->evictor.read) *
 				     (double)r->stream->host.page_bytes)),
 		report_process(r, c->victim_tgid), page_cache_second(s, c->victim.refaults));
 	f->confidence =
 		"high: the kernel counts the refaults; who reads is sampled, one page in 64";
-	finding_line(r, f->evidence, "the kernel counts %.0f refaults of files a second",
+	finding_line(r, f->evidence, "the kernel counts %.0f file refaults a second",
 		kernel_refaults(s, r));
 	page_cache_tell_reads(r, f, s, report_process(r, c->victim_tgid), &c->victim);
 	page_cache_tell_reads(r, f, s, report_process(r, c->evictor_tgid), &c->evictor);
 	page_cache_tell_cost(r, f, s, &c->victim);
 	tell_place(r, f, s, c->group);
 	f->why = "What is read or written goes to the page cache and replaces older pages, even if "
-		 "it is never read again. Pages that another process needs all the time must then "
-		 "be read from disk again.";
+		 "it is never read again. Pages that another process keeps using must then be read "
+		 "from disk again.";
 	finding_line(r, f->try_,
-		"Have %s leave the cache alone: %s, or run it in a group of its own with a small "
-		"memory limit (systemd-run --scope -p MemoryMax=64M before its command).",
+		"Let %s bypass the cache: %s, or run it in its own cgroup with a small memory "
+		"limit (systemd-run --scope -p MemoryMax=64M before its command).",
 		report_process(r, c->evictor_tgid), past_text(&c->evictor));
 	finding_line(r, f->try_,
-		"Or keep the other's pages: memory.low of its group (cgroup v2), or more memory.");
+		"Or protect the other's pages: memory.low of its group (cgroup v2), or more "
+		"memory.");
 	finding_line(r, f->undo, "Run it again as before.");
 	finding_line(r, f->verify, "`memwhy check --for 30s`");
 }
@@ -424,27 +424,26 @@ static void tell_too_small(struct report *r, const struct page_cache *s,
 	f->losses = LOSS_REFAULT | LOSS_RECLAIM;
 	f->title = report_text(r,
 		"The page cache is too small for what %s read%s: %.0f pages a second are read back "
-		"after they were pushed out (refaults)",
+		"after eviction (refaults)",
 		who, several ? " together, as one working set" : "s",
 		page_cache_second(s, victim->refaults));
 	f->confidence =
 		"high: the kernel counts the refaults; who reads is sampled, one page in 64";
-	finding_line(r, f->evidence, "the kernel counts %.0f refaults of files a second",
+	finding_line(r, f->evidence, "the kernel counts %.0f file refaults a second",
 		kernel_refaults(s, r));
 	page_cache_tell_reads(r, f, s, who, victim);
 	page_cache_tell_cost(r, f, s, victim);
 	tell_place(r, f, s, NULL);
 	f->why = several ? "They read the same files, or the same kind of files, again and again, "
-			   "and push out one another's pages: all that they read does not fit into "
-			   "memory. To slow one of them down only moves the loss to the others."
-			 : "It reads the same files again and again, and they do not fit beside "
-			   "what else is in memory. A cold start would be read once; this is read "
-			   "again.";
+			   "and evict one another's pages: all that they read does not fit into "
+			   "memory. Slowing one down only moves the loss to the others."
+			 : "It reads the same files again and again, and they do not fit into the "
+			   "memory left for them. A cold start reads once; this is read again.";
 	swappiness_tell(r, f, &s->sums.facts, false);
 	if (several)
 		finding_line(r, f->try_,
-			"Run fewer of them at a time, have each keep to a part of the files, or "
-			"make what they read smaller (an index, compression).");
+			"Run fewer of them at a time, give each a part of the files, or make what "
+			"they read smaller (an index, compression).");
 	finding_line(r, f->try_,
 		"Give %s more memory, or take it from processes that do not need it: `ps -eo "
 		"pid,rss,comm --sort -rss | head`",
@@ -496,16 +495,16 @@ static void tell_stream(struct report *r, const struct page_cache *s, double sto
 		fmt_bytes(a,
 			(u64)(page_cache_second(s, p->read) * (double)r->stream->host.page_bytes)));
 	f->confidence = "high: the kernel's own counters; who reads is sampled, one page in 64";
-	finding_line(r, f->evidence, "kswapd frees %.0f pages a second, of %.0f that it looks at",
-		stolen, (double)facts_delta(&s->sums.facts, "pgscan_kswapd") / report_seconds(r));
-	finding_line(r, f->evidence, "%.0f refaults of files a second: hardly any was needed again",
+	finding_line(r, f->evidence, "kswapd frees %.0f pages a second, of %.0f scanned", stolen,
+		(double)facts_delta(&s->sums.facts, "pgscan_kswapd") / report_seconds(r));
+	finding_line(r, f->evidence,
+		"%.0f file refaults a second: hardly any page was needed again",
 		kernel_refaults(s, r));
 	page_cache_tell_reads(r, f, s, report_process(r, tgid), p);
-	f->why = "Each page that comes into the cache needs a free one, and the kernel's thread "
-		 "frees them in the background all the time. That costs CPU, and free memory stays "
-		 "low for all.";
-	finding_line(r, f->try_, "Have it leave the cache alone: %s, or a memory limit of its own.",
-		past_text(p));
+	f->why = "Each page that enters the cache needs a free one, and kswapd keeps freeing them "
+		 "in the background. That costs CPU, and free memory stays low for all.";
+	finding_line(r, f->try_,
+		"Let it bypass the cache: %s, or give it a memory limit of its own.", past_text(p));
 	finding_line(r, f->undo, "Run it again as before.");
 	finding_line(r, f->verify, "`grep -E 'pgscan_kswapd|pgsteal_kswapd' /proc/vmstat`");
 }

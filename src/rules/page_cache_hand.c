@@ -42,7 +42,7 @@ const char *page_cache_hand_text(u32 call)
 		return "process_madvise (MADV_PAGEOUT)";
 	case CACHE_CALL_GROUP:
 		return "a write to a file of a control group (memory.reclaim, memory.force_empty, "
-		       "or a limit that was lowered)";
+		       "or a lowered limit)";
 	}
 	return NULL;
 }
@@ -154,13 +154,12 @@ static void hand_try(struct report *r, struct finding *f, const struct hand *h)
 
 	if (h->most.call == CACHE_CALL_FADVISE)
 		finding_line(r, f->try_,
-			"Have it give back only what nobody reads again: no POSIX_FADV_DONTNEED on "
-			"files that are read more than once, or only behind a backup's or a log's "
-			"stream.");
+			"Drop only what is not read again: no POSIX_FADV_DONTNEED on files that "
+			"are read more than once, or only behind a backup's or a log's stream.");
 	else
 		finding_line(r, f->try_,
-			"Have %s leave alone what is in use, or stop it: the kernel pushes out by "
-			"itself what is used least, once memory is short.",
+			"Let %s leave pages in use alone, or stop it: once memory is short, the "
+			"kernel itself evicts what is used least.",
 			report_process(r, evictor));
 	if (h->evictors > 1 && !is_one(h))
 		finding_line(r, f->try_,
@@ -170,7 +169,7 @@ static void hand_try(struct report *r, struct finding *f, const struct hand *h)
 		finding_line(r, f->try_,
 			"Where it does so: `memwhy syscalls --stacks=user --for 10s -p %u`",
 			evictor);
-	finding_line(r, f->undo, "Let it do so again.");
+	finding_line(r, f->undo, "Allow it again.");
 	finding_line(r, f->verify, "`memwhy check --for 30s`");
 }
 
@@ -188,26 +187,26 @@ static void tell_hand(struct report *r, const struct page_cache *s, const struct
 	f->tgid = h->most.evictor;
 	f->cgroup = h->reader.cgroup;
 	f->losses = LOSS_REFAULT | LOSS_RECLAIM;
-	f->title = h->most.evictor == h->most.victim
-			   ? report_text(r,
-				     "%s throws pages of its files out of the page cache and reads "
-				     "them again, %.0f a second: by %s",
-				     who_of(r, h, true), rate, call)
-			   : report_text(r,
-				     "%s pushes pages of files out of memory that %s reads again, "
-				     "%.0f a second: by %s",
-				     who_of(r, h, false), who_of(r, h, true), rate, call);
-	f->confidence = "high: the call in which they went was seen; pages are sampled, one in 64";
-	finding_line(r, f->evidence, "%s a second come back so",
+	f->title =
+		h->most.evictor == h->most.victim
+			? report_text(r,
+				  "%s drops pages of its files from the page cache and reads them "
+				  "again, %.0f a second: by %s",
+				  who_of(r, h, true), rate, call)
+			: report_text(r,
+				  "%s evicts file pages that %s reads again, %.0f a second: by %s",
+				  who_of(r, h, false), who_of(r, h, true), rate, call);
+	f->confidence = "high: the call that dropped them was seen; pages are sampled, one in 64";
+	finding_line(r, f->evidence, "%s a second is read back this way",
 		fmt_bytes(a, (u64)(rate * (double)r->stream->host.page_bytes)));
 	page_cache_tell_reads(r, f, s, who_of(r, h, true), &h->reader);
 	if (h->most.call != CACHE_CALL_FADVISE) /* that one leaves the kernel no trace of them */
 		page_cache_tell_cost(r, f, s, &h->reader);
 	if (facts_known(&s->sums.facts, "MemAvailable"))
-		finding_line(r, f->evidence, "%s of memory are available meanwhile",
+		finding_line(r, f->evidence, "%s of memory is available",
 			fmt_bytes(a, facts_last(&s->sums.facts, "MemAvailable")));
-	f->why = "Pages that are given back by hand are gone, also while memory is free: whoever "
-		 "needs them waits for the disk again.";
+	f->why = "Pages dropped on request are gone, even while memory is free: the next reader "
+		 "waits for the disk again.";
 	hand_try(r, f, h);
 }
 

@@ -126,7 +126,7 @@ void page_lists_tell_sampled(const struct page_lists *p, struct report *r, struc
 
 	if (p->sampled.bursts)
 		finding_line(r, f->evidence,
-			"sampled: counted in %llu bursts, %s in all, which stand for %s",
+			"sampled: counted in %llu bursts, %s in all, scaled up to %s",
 			p->sampled.bursts, fmt_ns(a, p->sampled.on_ns),
 			fmt_ns(b, p->sampled.covered_ns));
 }
@@ -178,7 +178,7 @@ void page_lists_tell_larger(const struct page_lists *p, struct report *r, struct
 
 	if (!next || (p->lists.fraction && p->lists.fraction <= next))
 		return;
-	finding_line(r, f->try_, "Make the lists of the CPUs larger (%s is %llu now%s):", name,
+	finding_line(r, f->try_, "Enlarge the per-CPU lists (%s is now %llu%s):", name,
 		p->lists.fraction, p->lists.fraction ? "" : ": the kernel sizes them");
 	finding_line(r, f->try_, "`sysctl -w %s=%llu`", name, next);
 	finding_line(r, f->undo, "`sysctl -w %s=%llu`", name, p->lists.fraction);

@@ -47,8 +47,8 @@ static void tell_balance(
 
 	if (from && to && *from < 0 && *to > 0)
 		finding_line(r, f->evidence,
-			"CPU %u gave back %.0f pages a second more than it took, CPU %u took %.0f "
-			"more than it gave back",
+			"CPU %u freed %.0f pages a second more than it allocated, CPU %u allocated "
+			"%.0f more than it freed",
 			k->from, (double)-*from / seconds, k->to, (double)*to / seconds);
 }
 
@@ -59,7 +59,8 @@ static void tell_users(const struct page_lists *p, struct report *r, struct find
 	if (!page_lists_most(p, offsetof(struct page_user, allocations), &allocates) ||
 		!page_lists_most(p, offsetof(struct page_user, frees), &frees))
 		return;
-	finding_line(r, f->evidence, "%s (pid %u) allocates most pages, %s (pid %u) frees most",
+	finding_line(r, f->evidence,
+		"%s (pid %u) allocates the most pages, %s (pid %u) frees the most",
 		stream_comm(r->stream, allocates, 0), allocates, stream_comm(r->stream, frees, 0),
 		frees);
 }
@@ -85,21 +86,21 @@ static int report(void *v, struct report *r)
 		"Pages are freed on one CPU and allocated on another: %.0f a second, most from CPU "
 		"%u to CPU %u",
 		rate, t.top.from, t.top.to);
-	f->confidence = "medium: the pages were followed from list to list; what it costs is not "
-			"known";
+	f->confidence =
+		"medium: the pages were tracked from list to list; what it costs is not known";
 	finding_line(r, f->evidence,
 		"%.0f %% of the pages that came back from the zone had been drained by another "
 		"CPU; %.0f %% of these from CPU %u to CPU %u",
 		100.0 * (double)t.crossed / (double)t.pages,
 		100.0 * (double)t.top_pages / (double)t.crossed, t.top.from, t.top.to);
-	finding_line(r, f->evidence, "seen were %llu refills of %llu pages and %llu drains of %llu",
+	finding_line(r, f->evidence, "seen: %llu refills of %llu pages and %llu drains of %llu",
 		p->all.refill_runs, p->all.refill_pages, p->all.drain_runs, p->all.drain_pages);
 	tell_balance(p, r, f, &t.top);
 	tell_users(p, r, f);
 	page_lists_tell_sampled(p, r, f);
-	f->why = "The list of the CPU that frees overflows and is drained, that of the CPU that "
-		 "allocates runs empty and is refilled: each time under zone->lock, and the pages "
-		 "are in the wrong CPU's caches.";
+	f->why = "The freeing CPU's list overflows and is drained, the allocating CPU's runs empty "
+		 "and is refilled: each time under zone->lock, and the pages are in the wrong "
+		 "CPU's caches.";
 	finding_line(r, f->try_,
 		"Free pages on the CPU that allocates them: keep both ends of the work on one CPU "
 		"or on CPUs that share a cache (taskset(1)), or reuse buffers.");

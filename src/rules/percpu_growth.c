@@ -80,19 +80,18 @@ static void tell(struct report *r, const struct rule_sums *s, u64 grown)
 	x->held_bytes = grown;
 	x->tgid = tgid;
 	x->title = report_text(r,
-		"%s has the kernel's memory on each CPU grow by %s in %.0f s, to %s (Percpu)",
+		"%s makes the kernel's per-CPU memory grow by %s in %.0f s, to %s (Percpu)",
 		report_process(r, tgid), fmt_bytes(a, grown), report_seconds(r), fmt_bytes(b, all));
-	x->confidence =
-		"medium: the kernel's own count, and who allocates; what was freed again is "
-		"not known by process";
-	finding_line(r, x->evidence, "it made %llu allocations of together %s on each of %u CPUs",
+	x->confidence = "medium: the kernel's own count, and who allocates; what each process "
+			"freed is not known";
+	finding_line(r, x->evidence, "it made %llu allocations, %s in total on each of %u CPUs",
 		t->count, fmt_bytes(a, t->bytes), cpus);
 	if (t->stack)
 		finding_stack(r, x, t->stack, 3);
 	x->why = "Control groups, mounts, network namespaces and per-CPU BPF maps have counters or "
-		 "values on each CPU that the machine may have: what looks small is taken as often "
-		 "as there are CPUs.";
-	finding_line(r, x->try_, "See which of them there are ever more of:");
+		 "values for each possible CPU: what looks small is multiplied by the number of "
+		 "CPUs.";
+	finding_line(r, x->try_, "See which of them increase:");
 	finding_line(r, x->try_,
 		"`bpftool map show | grep -c percpu; ls /sys/fs/cgroup | wc -l; "
 		"wc -l < /proc/self/mountinfo; lsns -t net | wc -l`");

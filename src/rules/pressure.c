@@ -41,9 +41,9 @@ static struct finding *begin(struct report *r, int level, u64 some_us)
 	x->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP | LOSS_COMPACTION;
 	x->cost_ns = some_us * 1000;
 	x->confidence =
-		"high: the kernel accounts every wait (PSI); no rule of check found the reason";
-	x->why = "Reclaim, refaults of pages that were just pushed out, swap-ins and writers held "
-		 "back in a group above memory.high count as waits for memory.";
+		"high: the kernel accounts every wait (PSI); no rule of check found the cause";
+	x->why = "Reclaim, refaults of recently evicted pages, swap-ins and throttling of a group "
+		 "above memory.high count as waits for memory.";
 	return x;
 }
 
@@ -71,7 +71,7 @@ static u64 tell_group(struct report *r, const struct facts *f)
 		return 0;
 	x->cgroup = cg->cgroup;
 	x->title = report_text(r,
-		"Tasks of cgroup %s waited for memory in %.1f %% of the time (PSI of the group)",
+		"Tasks of cgroup %s waited for memory %.1f %% of the time (PSI of the group)",
 		report_cgroup(r, path), share * 100);
 	finding_line(r, x->evidence, "memory.pressure of the group: some %.3f s of %.1f s",
 		(double)us / 1e6, report_seconds(r));
@@ -91,9 +91,8 @@ static int report(void *v, struct report *r)
 	struct finding *x;
 
 	if (!f->pressure.h.size) {
-		report_not_checked(r,
-			"memory pressure: /proc/pressure/memory is not there (CONFIG_PSI, or "
-			"boot with psi=1)");
+		report_not_checked(r, "memory pressure: no /proc/pressure/memory (CONFIG_PSI, or "
+				      "boot with psi=1)");
 		return 0;
 	}
 	if ((double)tell_group(r, f) >= MOST * (double)some_us && some_us)
@@ -102,8 +101,8 @@ static int report(void *v, struct report *r)
 	if (!x)
 		return 0;
 	x->title = report_text(r,
-		"Tasks waited for memory in %.1f %% of the time, all of them at once in %.1f %% "
-		"(PSI of the machine)",
+		"Tasks waited for memory %.1f %% of the time, all of them at once %.1f %% (PSI of "
+		"the machine)",
 		some * 100, full * 100);
 	finding_line(r, x->evidence, "/proc/pressure/memory: some %.3f s, full %.3f s of %.1f s",
 		(double)some_us / 1e6, (double)full_us / 1e6, report_seconds(r));

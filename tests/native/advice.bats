@@ -195,7 +195,7 @@ terminals() {
 		any(ask() for _ in range(3000))
 	P
 	asker=$!
-	look limit-met "pid $asker.*pid $holder\\) has most of them open, 24"
+	look limit-met "pid $asker.*pid $holder\\) has the most open, 24"
 	told
 	cp "$found" "$scratch/first"
 	carry_out try '^nsenter .*remount,max=48 '
@@ -241,7 +241,7 @@ terminals" 3>&-
 		    if i > 190: time.sleep(0.02)
 	P
 	wait_for '[ "$(df --output=iavail "$mount_point" | tail -n 1)" -eq 0 ]'
-	look limit-met "at $mount_point has no free inode: it may have 200 "
+	look limit-met "at $mount_point has no free inode: it is limited to 200 "
 	told
 	cp "$found" "$scratch/first"
 	carry_out try 'nr_inodes=400'
@@ -252,7 +252,7 @@ terminals" 3>&-
 	cp "$scratch/first" "$found"
 	carry_out undo 'nr_inodes=200'
 	wait_for '[ "$(df --output=iavail "$mount_point" | tail -n 1)" -eq 0 ]'
-	look limit-met "at $mount_point has no free inode: it may have 200 "
+	look limit-met "at $mount_point has no free inode: it is limited to 200 "
 	told
 	kill $!
 	wait $! || true

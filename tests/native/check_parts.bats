@@ -50,7 +50,7 @@ teardown() {
 	"$MEMWHY" check --for 5s -o json >report
 	jq -c '[.findings[] | select(.rule == "negative-dentries")]' report
 	jq -e --arg pid "(pid $seeker)" '[.findings[] | select(.rule == "negative-dentries") | .evidence[]] |
-		any(.[]; contains($pid)) and any(.[]; contains("looked for in"))' report >/dev/null
+		any(.[]; contains($pid)) and any(.[]; contains("looked up in"))' report >/dev/null
 	kill "$seeker"
 	read -r _ _ _ _ now _ </proc/sys/fs/dentry-state
 	command=$(jq -r '.findings[] | select(.rule == "negative-dentries") | .try[] | select(startswith("`echo")) | gsub("`"; "")' report)

@@ -2,7 +2,7 @@
 # @state sick
 # @group 6
 # @who PID
-# @cause throws pages of its files out.*fadvise
+# @cause (throws|drops) pages of its files.*fadvise
 # @not too small|limit
 import os, time
 

@@ -232,7 +232,7 @@ static void test_mappings(void **unused)
 		f = &b.report.findings.v[threads > 1];
 		assert_string_equal(f->rule, "mappings-leaked");
 		assert_int_equal(
-			!!strstr(f->title, "6000 mappings, most of them stacks of threads"),
+			!!strstr(f->title, "6000 mappings, most of them stacks of ended threads"),
 			threads == 1);
 		assert_int_equal(says(f->try_, "pthread_join"), threads == 1);
 		assert_int_equal(says(f->try_, "uniq -c"), threads > 1);
@@ -313,7 +313,7 @@ static void test_zombies(void **unused)
 	begin(&b, &rule_kernel_memory, 1);
 	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 9, .children = 5120,
 		.zombies = 5120, .threads = 5120);
-	assert_non_null(strstr(only(&b)->title, "some 50.0 MiB of kernel structures"));
+	assert_non_null(strstr(only(&b)->title, "about 50.0 MiB of kernel structures"));
 	end(&b);
 }
 
@@ -413,7 +413,7 @@ static void test_removed_names(void **unused)
 	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 8, .count = 90000,
 		.directory = "/proc/77/fd");
 	assert_non_null(strstr(only(&b)->title,
-		"victim (pid 7) makes and removes files of ever new names: the kernel keeps"));
+		"victim (pid 7) creates and removes files with ever new names: the kernel keeps"));
 	end(&b);
 }
 

@@ -331,7 +331,7 @@ static void test_kernel_memory(void **unused)
 		{{.page_table_bytes = 100 * MIB, .rss_bytes = 10 * MIB}, "Page tables of server"},
 		{{.bpf_bytes = 100 * MIB, .kinds[FD_BPF_MAP] = 3}, "BPF maps of server"},
 		{{.files = 60000, .kinds[FD_SOCKET] = 60000}, "60.0 k files open (60000 sockets)"},
-		{{.files = 60000}, "60.0 k files open: some "}, /* not looked at */
+		{{.files = 60000}, "60.0 k files open: about "}, /* not looked at */
 		{{.threads = 5000}, "has 5000 threads"},
 	};
 
@@ -510,7 +510,7 @@ static void test_limit_levels(void **unused)
 	}
 	limit_met(&b, MAPS_MMAP, MAPS_WHY_HUGETLB, 12, 0, 1);
 	value(&b, SYSTEM_COUNT, "hugepages/2M/nr", 8, NULL);
-	assert_true(says(only(&b)->try_, "Nothing has to be done, unless"));
+	assert_true(says(only(&b)->try_, "Nothing needs to be done, unless"));
 	end(&b);
 	limit_met(&b, MAPS_MLOCK, MAPS_WHY_MEMLOCK, 12, MIB, 2);
 	assert_int_equal(only(&b)->level, LEVEL_RISK);
@@ -524,7 +524,7 @@ static void test_limit_levels(void **unused)
 		PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = i, .call = MAPS_FORK,
 			.why = MAPS_WHY_TASKS, .error = 11, .object = 8, .count = 5,
 			.comm = "victim");
-	assert_non_null(strstr(only(&b)->title, "victim (pid 7) and others of its name"));
+	assert_non_null(strstr(only(&b)->title, "victim (pid 7) and others of that name"));
 	end(&b);
 }
 
@@ -541,7 +541,7 @@ static void test_limits(void **unused)
 		"mprotect fails in victim (pid 7): vm.max_map_count is reached: 65530 mappings");
 	assert_true(says(f->try_, "`sysctl -w vm.max_map_count=131060`"));
 	assert_true(says(f->undo, "`sysctl -w vm.max_map_count=65530`"));
-	assert_true(says(f->evidence, "ENOMEM 10 times in 1.0 s"));
+	assert_true(says(f->evidence, "ENOMEM 10 times in the 1.0 s watched"));
 	end(&b);
 	limit(&b, MAPS_MMAP, MAPS_WHY_AS, 12, 512 * MIB);
 	f = only(&b);
@@ -593,7 +593,7 @@ static void test_limits(void **unused)
 	f = only(&b);
 	assert_true(says(f->try_, "`sysctl -w kernel.threads-max=10000`"));
 	assert_true(says(f->evidence, "on this machine the children of "));
-	assert_true(says(f->evidence, "(pid 9) have most threads, 4100 in 4000 processes"));
+	assert_true(says(f->evidence, "(pid 9) have the most threads, 4100 in 4000 processes"));
 	end(&b);
 	limit(&b, MAPS_FORK, MAPS_WHY_THREADS, 11, 5000); /* a few with many, of those looked at */
 	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 8, .children = 2000,
@@ -601,13 +601,12 @@ static void test_limits(void **unused)
 	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 9, .children = 200,
 		.threads = 2900);
 	PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50, .status_cut = 1);
-	assert_true(
-		says(only(&b)->evidence, "of the processes that were looked at the children of "));
+	assert_true(says(only(&b)->evidence, "of the processes seen the children of "));
 	assert_true(says(b.report.findings.v[0].evidence, "2900 in 200 processes"));
 	end(&b);
 	limit(&b, MAPS_FORK, MAPS_WHY_TASKS, 11, 0);
 	f = only(&b);
-	assert_non_null(strstr(f->title, "which one is not known"));
+	assert_non_null(strstr(f->title, "an unknown limit on tasks"));
 	assert_non_null(strstr(f->confidence, "the limit was not found"));
 	/* Who ends before it is looked at, while another meets a limit that is known. */
 	PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = 9, .call = MAPS_FORK, .why = MAPS_WHY_TASKS,
@@ -650,7 +649,7 @@ static void test_negative_dentries(void **unused)
 	assert_string_equal(f->title, "victim (pid 7) looks up names that do not exist: the kernel "
 				      "keeps 1.20 M negative dentries, 220 MiB");
 	assert_true(says(f->evidence, "1800 lookups a second that find nothing, 90 % of all"));
-	assert_true(says(f->evidence, "looked for in /var/cache/app"));
+	assert_true(says(f->evidence, "looked up in /var/cache/app"));
 	end(&b);
 	/* None does much, but short workers of one program together do. */
 	dentries(&b, 1000000, 1200000);
@@ -658,8 +657,8 @@ static void test_negative_dentries(void **unused)
 		PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 100 + i, .count = 90 + i,
 			.comm = "worker");
 	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 8, .count = 50, .comm = "other");
-	assert_non_null(strstr(only(&b)->title,
-		"20 processes of worker (pid 119 does most) look up names that do not exist: the"));
+	assert_non_null(strstr(only(&b)->title, "20 processes of worker (pid 119 does the most) "
+						"look up names that do not exist: the"));
 	end(&b);
 	/* Many, but nobody who makes more of them; and never more than a risk. */
 	dentries(&b, 20000000, 20000000);
@@ -1196,7 +1195,7 @@ static void test_hard_limit(void **unused)
 		assert_int_equal(says(f->try_, "needs CAP_SYS_RESOURCE"), hard == 1024);
 		assert_true(says(f->try_, "set LimitNOFILE= in the unit that starts it, the item "
 					  "nofile in /etc/"));
-		assert_false(says(f->evidence, "available meanwhile"));
+		assert_false(says(f->evidence, "is available"));
 		assert_true(says(f->undo, hard == 1024 ? "`prlimit --pid 7 --nofile=1024:1024`"
 						       : "`prlimit --pid 7 --nofile=1024:`"));
 		end(&b);
@@ -1248,7 +1247,7 @@ static void test_limit_of_short(void **unused)
 	short_worker(&b, 64 * MIB, UINT64_MAX);
 	f = only(&b);
 	assert_true(says(f->try_, "has ended: change the limit where"));
-	assert_true(says(f->try_, "has its limit from bash job.sh (pid 6), which started it"));
+	assert_true(says(f->try_, "inherits its limit from bash job.sh (pid 6), which started it"));
 	assert_true(says(f->try_, "`prlimit --pid 6 --as=134217728:`"));
 	assert_true(says(f->undo, "`prlimit --pid 6 --as=67108864:`"));
 	assert_true(says(f->try_, "`ulimit -v 131072`"));
@@ -1256,7 +1255,7 @@ static void test_limit_of_short(void **unused)
 	end(&b);
 	short_worker(&b, UINT64_MAX, 1); /* one after the other */
 	f = only(&b);
-	assert_true(says(f->try_, "Such processes come and go"));
+	assert_true(says(f->try_, "Such processes are short-lived"));
 	assert_true(says(f->try_, "bash job.sh (pid 6), which started the process, has another "
 				  "limit (none)"));
 	assert_false(says(f->try_, "`prlimit "));
@@ -1289,7 +1288,7 @@ static void test_holders_of_limits(void **unused)
 		f = only(&b);
 		assert_non_null(strstr(f->title, "openat fails in victim (pid 7)"));
 		assert_non_null(
-			strstr(f->title, "; python3 hold.py (pid 9) has most of them open, 3000"));
+			strstr(f->title, "; python3 hold.py (pid 9) has the most open, 3000"));
 		assert_true(says(f->try_, "/proc/9/fdinfo/"));
 		assert_true(says(f->try_,
 			where ? "remount,max=6144 /dev/pts`" : "sysctl -w kernel.pty.max=8192`"));
@@ -1321,9 +1320,9 @@ static void test_holders_of_limits(void **unused)
 		.error = 12, .count = 5, .length_bytes = 5 * 1024 * MIB, .comm = "victim");
 	f = only(&b);
 	assert_int_equal(f->tgid, 7);
-	assert_non_null(strstr(f->title,
-		"; java -Xmx8g (pid 9) has most of what is promised, 9.00 GiB of 12.0 GiB"));
-	assert_true(says(f->evidence, "of which 300 MiB are resident"));
+	assert_non_null(
+		strstr(f->title, "; java -Xmx8g (pid 9) has most of it, 9.00 GiB of 12.0 GiB"));
+	assert_true(says(f->evidence, "of which 300 MiB is resident"));
 	assert_true(says(f->evidence, "postgres (pid 10) has 1.00 GiB"));
 	assert_true(says(f->try_, "`pmap -x 9"));
 	end(&b);
@@ -1397,7 +1396,7 @@ static void test_other_limits(void **unused)
 					 "them as kernel.shmall allows"),
 			number == 29);
 		assert_true(says(f->try_, "`nsenter -t 7 -i ipcs -u`"));
-		assert_non_null(strstr(f->confidence, "its value was not looked at"));
+		assert_non_null(strstr(f->confidence, "its value was not read"));
 		assert_int_equal(says(f->try_, "sysctl kernel.shmall`"), number == 29);
 		end(&b);
 	}
@@ -1409,7 +1408,7 @@ static void test_other_limits(void **unused)
 	f = only(&b);
 	assert_string_equal(f->title,
 		"openat fails in victim (pid 7): the tmpfs at /run/sessions has no free inode: it "
-		"may have 5000 files and directories");
+		"is limited to 5000 files and directories");
 	assert_true(says(f->try_, "remount,nr_inodes=10000 /run/sessions`"));
 	assert_true(says(f->undo, "remount,nr_inodes=5000 /run/sessions`"));
 	end(&b);

@@ -39,8 +39,8 @@ static void test_barrier(void **unused)
 	assert_int_equal(f->losses, LOSS_FLUSH);
 	/* 20 ms of calls and 5 ms of signals, in 50 ms */
 	assert_int_equal(f->cost_ns, 5 * NSEC_PER_SEC);
-	assert_non_null(strstr(f->title, "victim (pid 7) changes its mappings all the time: it "
-					 "calls mprotect() 100000 times a second, and answers a "
+	assert_non_null(strstr(f->title, "victim (pid 7) keeps changing its mappings: it "
+					 "calls mprotect() 100000 times a second, and handles a "
 					 "signal for a protected page 50000 times: 50.0 % of the "
 					 "time"));
 	assert_true(
@@ -115,7 +115,7 @@ static void test_advice(void **unused)
 		u16 call;
 		const char *name, *advice;
 	} cases[] = {{MMCALLS_MPROTECT, "mprotect()", "map the memory twice"},
-		{MMCALLS_MREMAP, "mremap()", "grow by a factor"},
+		{MMCALLS_MREMAP, "mremap()", "by a factor"},
 		{MMCALLS_MUNMAP, "munmap()", "mmap_threshold"}};
 
 	(void)unused;

@@ -197,8 +197,8 @@ static void test_imbalance(void **unused)
 		"Pages are freed on one CPU and allocated on another: 40000 a second, most from "
 		"CPU 3 to CPU 1");
 	assert_true(says(x->evidence, "50 % of the pages that came back from the zone"));
-	assert_true(says(x->evidence, "CPU 3 gave back 40000 pages a second more than it took"));
-	assert_true(says(x->evidence, "reader (pid 7) allocates most pages, writer (pid 8)"));
+	assert_true(says(x->evidence, "CPU 3 freed 40000 pages a second more than it allocated"));
+	assert_true(says(x->evidence, "reader (pid 7) allocates the most pages, writer (pid 8)"));
 	assert_true(says(x->undo, "`sysctl -w vm.percpu_pagelist_high_fraction=0`"));
 	view_close(&f);
 

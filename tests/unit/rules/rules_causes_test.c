@@ -274,9 +274,8 @@ static void test_collector(void **unused)
 
 			assert_int_equal(x->level, cases[i].level);
 			assert_int_equal(x->cost_ns, 8 * cases[i].collector_ns);
-			assert_non_null(
-				strstr(x->title, "of its CPU time collecting garbage: its "
-						 "heap of 256 MiB is too small"));
+			assert_non_null(strstr(x->title, "of its CPU time collecting garbage: its "
+							 "heap of 256 MiB is too small"));
 			assert_true(says(x->evidence, "heap 256 MiB: all of it is taken"));
 			assert_true(says(x->try_, "-Xmx512m"));
 		}
@@ -472,7 +471,7 @@ static void test_lock_within(void **unused)
 	assert_true(says(x->evidence, "67 % of that time reader (pid 8) waited in mmap()"));
 	assert_true(says(x->evidence, "33 % of that time reader (pid 8) waited in page faults"));
 	assert_true(
-		says(x->evidence, "100 % of that time reader (pid 8) had the lock in munmap()"));
+		says(x->evidence, "100 % of that time reader (pid 8) held the lock in munmap()"));
 	view_close(&f);
 }
 
@@ -529,7 +528,7 @@ static void test_lock_of_forks(void **unused)
 		.flags = WAITS_WRITE | WAITS_CALL_KNOWN | WAITS_HOLDER_KNOWN | WAITS_HOLDER_IN_CALL,
 		.call = 9, .holder_call = 56, .count = 100, .total_ns = 2 * NSEC_PER_SEC);
 	x = only(&f);
-	assert_true(says(x->evidence, "had the lock in clone()"));
+	assert_true(says(x->evidence, "held the lock in clone()"));
 	assert_non_null(strstr(x->why, "A fork copies the page tables"));
 	assert_true(says(x->try_, "posix_spawn()"));
 	assert_false(says(x->try_, "GOGC"));
@@ -547,8 +546,8 @@ static void test_lock_outside(void **unused)
 	x = only(&f);
 	assert_int_equal(x->tgid, 7);
 	assert_non_null(strstr(x->title, "writer (pid 7) keeps threads of reader (pid 8) waiting"));
-	assert_true(says(x->evidence, "writer (pid 7) had the lock in read()"));
-	assert_true(says(x->try_, "Have writer (pid 7) look less often"));
+	assert_true(says(x->evidence, "writer (pid 7) held the lock in read()"));
+	assert_true(says(x->try_, "Let writer (pid 7) poll less often"));
 	view_close(&f);
 	begin(&f, &rule_mmap_lock); /* nobody was seen to have it in half of the time */
 	lock_wait(&f, 8, 7, 9, 3 * NSEC_PER_SEC);
@@ -639,9 +638,9 @@ static void test_evictor(void **unused)
 	x = only(&f);
 	assert_int_equal(x->level, LEVEL_WARNING);
 	assert_int_equal(x->tgid, 7);
-	assert_non_null(strstr(x->title,
-		"writer (pid 7) reads 250 MiB a second past the others and pushes the working set "
-		"of reader (pid 8) out of the page cache: 6400 pages a second"));
+	assert_non_null(
+		strstr(x->title, "writer (pid 7) reads 250 MiB a second and evicts the working set "
+				 "of reader (pid 8) from the page cache: 6400 pages a second"));
 	assert_true(says(x->evidence, "reader (pid 8) reads 27.5 MiB a second"));
 	view_close(&f);
 
@@ -652,7 +651,7 @@ static void test_evictor(void **unused)
 	cached(&f, 8, 0, 0, 6400);
 	cached(&f, 8, 7, CACHE_REFAULT, 64000);
 	x = only(&f);
-	assert_non_null(strstr(x->title, "writer (pid 7) writes 252 MiB a second past the others"));
+	assert_non_null(strstr(x->title, "writer (pid 7) writes 252 MiB a second and evicts"));
 	assert_true(
 		says(x->evidence, "writer (pid 7) writes 252 MiB a second into the page cache"));
 	assert_true(says(x->try_, "oflag=direct"));
@@ -693,15 +692,15 @@ static void test_by_hand(void **unused)
 	by_hand(&f, 8, CACHE_CALL_FADVISE, 64000);
 	x = only(&f);
 	assert_string_equal(x->title,
-		"reader (pid 8) throws pages of its files out of the page cache and reads them "
+		"reader (pid 8) drops pages of its files from the page cache and reads them "
 		"again, 6400 a second: by posix_fadvise (POSIX_FADV_DONTNEED)");
 	assert_int_equal(x->level, LEVEL_WARNING);
 	view_close(&f);
 
 	by_hand(&f, 7, CACHE_CALL_PROCESS_MADVISE, 6400);
 	x = only(&f);
-	assert_non_null(strstr(x->title,
-		"writer (pid 7) pushes pages of files out of memory that reader (pid 8) reads"));
+	assert_non_null(
+		strstr(x->title, "writer (pid 7) evicts file pages that reader (pid 8) reads"));
 	assert_int_equal(x->level, LEVEL_RISK);
 	view_close(&f);
 
@@ -719,7 +718,7 @@ static void test_by_hand(void **unused)
 	cached(&f, 7, 0, CACHE_WRITTEN, 640000);
 	cached(&f, 8, 7, CACHE_REFAULT, 16000);
 	cached(&f, 8, 9, CACHE_REFAULT, 32000);
-	assert_non_null(strstr(only(&f)->title, "writer (pid 7) writes 250 MiB a second past"));
+	assert_non_null(strstr(only(&f)->title, "writer (pid 7) writes 250 MiB a second and"));
 	view_close(&f);
 
 	by_hand(&f, 8, CACHE_CALL_FADVISE, 640); /* too few to hurt */
@@ -748,7 +747,7 @@ static void test_by_hand_and_others(void **unused)
 	cached(&f, 9, 7, CACHE_REFAULT, 64000);
 	assert_int_equal(conclude(&f), 2);
 	assert_non_null(strstr(f.report.findings.v[0].title, "POSIX_FADV_DONTNEED"));
-	assert_non_null(strstr(f.report.findings.v[1].title, "pushes the working set of"));
+	assert_non_null(strstr(f.report.findings.v[1].title, "evicts the working set of"));
 	view_close(&f);
 
 	by_hand(&f, 8, CACHE_CALL_FADVISE, 64000);
@@ -788,7 +787,7 @@ static void test_by_hand_programs(void **unused)
 	x = only(&f);
 	assert_int_equal(x->tgid, 113);
 	assert_non_null(strstr(x->title,
-		"dd (4 processes, the last of them pid 113) pushes pages of files out of memory "
+		"dd (4 processes, the last of them pid 113) evicts file pages "
 		"that job (4 processes, the last of them pid 103) reads again, 1318 a second"));
 	assert_true(says(x->try_, "--for 10s -c dd"));
 	view_close(&f);
@@ -841,7 +840,7 @@ static void test_cache_too_small(void **unused)
 				.resource = SYSTEM_MEMORY, .some_total_us = 500 + us);
 		x = only(&f);
 		assert_int_equal(x->cost_ns, part == 1 ? 3 * NSEC_PER_SEC : 0);
-		assert_true(says(x->evidence, "some task waited for memory (PSI)") == (part == 1));
+		assert_true(says(x->evidence, "some task waited for memory for") == (part == 1));
 		view_close(&f);
 	}
 
@@ -896,7 +895,7 @@ static void test_cache_one_set(void **unused)
 				"100 is one) read together, as one working set"));
 		else /* it reads once, and the others pay */
 			assert_non_null(strstr(x->title, "search (pid 100) reads 500 MiB a second "
-							 "past the others"));
+							 "and evicts"));
 		view_close(&f);
 	}
 }

@@ -593,8 +593,7 @@ static void test_percpu_growth(void **unused)
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_RISK);
 	assert_int_equal(f->tgid, 7);
-	assert_non_null(
-		strstr(f->title, "victim (pid 7) has the kernel's memory on each CPU grow"));
+	assert_non_null(strstr(f->title, "victim (pid 7) makes the kernel's per-CPU memory grow"));
 	end(&b);
 
 	begin(&b, &rule_percpu_growth, 1); /* taken was far less than what grew: by memwhy itself */

@@ -690,8 +690,8 @@ static void test_pressure_of_group(void **unused)
 		f = &b.report.findings.v[0];
 		assert_true(f->symptom);
 		assert_int_equal(f->cgroup, 42);
-		assert_non_null(strstr(f->title,
-			"Tasks of cgroup /shop/db waited for memory in 20.0 % of the time"));
+		assert_non_null(strstr(
+			f->title, "Tasks of cgroup /shop/db waited for memory 20.0 % of the time"));
 		end(&b);
 	}
 }
@@ -1145,10 +1145,10 @@ static void test_oom_group(void **unused)
 		.why = OOM_WHY_MEMCG);
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_CRITICAL);
-	assert_non_null(strstr(f->title, "took 1 of its processes"));
+	assert_non_null(strstr(f->title, "killed 1 of its processes"));
 	assert_true(
 		says(f->evidence, "victim (pid 7) was killed, with 2.00 MiB resident, when asker "
-				  "(pid 5) asked"));
+				  "(pid 5) needed"));
 	assert_true(says(f->try_, "echo 157286400 >"));
 	assert_true(says(f->undo, "echo 104857600 >"));
 	end(&b);
@@ -1175,7 +1175,8 @@ static void test_oom_of_the_log(void **unused)
 	PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED, .victim_tid = 7,
 		.why = OOM_WHY_MEMCG, .oom_path = "/batch");
 	f = only(&b);
-	assert_non_null(strstr(f->title, "cgroup /batch: the OOM killer took 2 of its processes"));
+	assert_non_null(
+		strstr(f->title, "cgroup /batch: the OOM killer killed 2 of its processes"));
 	assert_int_equal(f->cgroup, 9);
 	assert_true(says(f->try_, "echo 157286400 >"));
 	assert_false(says(f->try_, "it is gone"));
@@ -1189,8 +1190,9 @@ static void test_oom_of_the_log(void **unused)
 		.why = OOM_WHY_MEMCG, .victim_comm = "victim");
 	assert_int_equal(conclude(&b), 2);
 	f = &b.report.findings.v[0];
-	assert_non_null(strstr(f->title, "cgroup /batch: the OOM killer took 3 of its processes"));
-	assert_true(says(f->evidence, "leaves out the group of 1 of them"));
+	assert_non_null(
+		strstr(f->title, "cgroup /batch: the OOM killer killed 3 of its processes"));
+	assert_true(says(f->evidence, "omits the group of 1 of them"));
 	/* They were killed in two groups, or none of the name was. */
 	report_destroy(&b.report);
 	PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED, .victim_tid = 10,
@@ -1219,10 +1221,10 @@ static void test_oom_program(void **unused)
 		.why = OOM_WHY_MEMCG, .tgid = 8, .comm = "perl", .victim_tid = 8, .victim_tgid = 8,
 		.victim_comm = "perl");
 	f = only(&b);
-	assert_non_null(strstr(f->title, "took 1 of its processes (perl indexer.pl)"));
+	assert_non_null(strstr(f->title, "killed 1 of its processes (perl indexer.pl)"));
 	assert_true(says(f->evidence, "perl indexer.pl (pid 8) (its parent is bash supervise.sh "
 				      "(pid 6)) was killed"));
-	assert_true(says(f->evidence, "when perl indexer.pl (pid 8) asked for memory"));
+	assert_true(says(f->evidence, "when perl indexer.pl (pid 8) needed memory"));
 	report_destroy(&b.report);
 	PUT(&b, struct oom_kill, REC_OOM_KILL, .flags = OOM_VICTIM_KNOWN | OOM_CONTROL_KNOWN,
 		.why = OOM_WHY_MEMCG, .tgid = 8, .comm = "perl", .victim_tid = 9, .victim_tgid = 9,
@@ -1717,7 +1719,7 @@ static void test_numa_hints(void **unused)
 			const struct finding *f = only(&b);
 
 			assert_int_equal(f->level, LEVEL_RISK);
-			assert_non_null(strstr(f->title, "12000 page faults a second for nothing"));
+			assert_non_null(strstr(f->title, "12000 useless page faults a second"));
 			assert_true(says(f->try_, "`sysctl -w kernel.numa_balancing=0`"));
 			assert_true(says(f->undo, "`sysctl -w kernel.numa_balancing=1`"));
 		} else {
