@@ -34,12 +34,12 @@ static struct task_value *task_known(struct names *n, const struct task_key *key
 	return v && v->comm[0] ? v : NULL;
 }
 
-/* Of an interpreter: what it runs. */
+/* Of an interpreter: what it runs; of a name that is cut: the whole. */
 static u32 program_string(struct names *n, u32 tgid, const char *comm)
 {
 	_cleanup_str_ struct str raw = {}, name = {};
 
-	if (!proc_runs_program(comm) || sys_read(&raw, "/proc/%u/cmdline", tgid) || !raw.len ||
+	if (!proc_may_have_program(comm) || sys_read(&raw, "/proc/%u/cmdline", tgid) || !raw.len ||
 		!proc_program_name(comm, raw.buf, raw.len, &name))
 		return 0;
 	return names_string(n, str_get(&name));

@@ -1,5 +1,5 @@
-/* What people know a process by: the script, class or module that an interpreter runs. See proc.h.
- */
+/* What people know a process by: the script, class or module that an interpreter runs, or a name
+ * that the kernel cuts. See proc.h. */
 #include <string.h>
 
 #include "base/units.h"
@@ -56,6 +56,13 @@ bool proc_runs_program(const char *comm)
 	return interpreter_of(comm) != NULL;
 }
 
+#define CUT_LEN 15 /* the kernel keeps so much of a name */
+
+bool proc_may_have_program(const char *comm)
+{
+	return strlen(comm) == CUT_LEN || proc_runs_program(comm);
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -107,13 +114,30 @@ static const char *run_find(
 	return word;
 }
 
+/* A long name stands whole where the command line begins: with the file's directory, or as the
+ * program wrote it there ($0 of Perl, setproctitle), then often with spaces behind it. */
+static bool whole_name(const char *comm, const char *first, struct str *out)
+{
+	const char *name = begins_with(first, comm) ? first : base_name(first);
+	size_t len = strlen(name);
+
+	while (len && name[len - 1] == ' ')
+		len--;
+	if (strlen(comm) != CUT_LEN || !begins_with(name, comm) || len <= CUT_LEN)
+		return false;
+	str_addf(out, "%.*s", (int)MIN(len, (size_t)WORD_MAX), name);
+	return true;
+}
+
 bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out)
 {
 	const struct interpreter *it = interpreter_of(comm);
 	const char *end = buf + n, *word, *option, *name;
 
-	if (!it || !n || buf[n - 1])
+	if (!n || buf[n - 1])
 		return false;
+	if (!it)
+		return whole_name(comm, buf, out);
 	name = base_name(*buf == '-' ? buf + 1 : buf);
 	word = run_find(it, buf, end, &option);
 	if (word >= end || (!option && *word == '-'))
@@ -255,7 +279,7 @@ int proc_label_read(u32 pid, struct str *out)
 	str_clear(out);
 	if (rc)
 		return rc;
-	if (!proc_runs_program(comm) || sys_read(&args, "/proc/%u/cmdline", pid) ||
+	if (!proc_may_have_program(comm) || sys_read(&args, "/proc/%u/cmdline", pid) ||
 		!proc_program_name(comm, str_get(&args), args.len, out))
 		str_add(out, comm);
 	return 0;

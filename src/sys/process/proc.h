@@ -153,13 +153,15 @@ int proc_comm_read(int pid, char ret[PROC_COMM_MAX]);
 /* Where its program is; *ret_deleted when it was replaced or removed since. -ENOENT also for
  * kernel threads. */
 int proc_exe_read(int pid, char ret[PATH_MAX], bool *ret_deleted);
-/* May proc_program_name() have something to say of a process of this name? */
+/* Is it the name of an interpreter? */
 bool proc_runs_program(const char *comm);
+/* May proc_program_name() have something to say of a process of this name? */
+bool proc_may_have_program(const char *comm);
 /*
  * What people know a process by, where its name is that of an interpreter: the name, and the
  * script, class or module it runs, without directories ("python3 worker.py", "java -jar
- * server.jar"). buf: the n bytes of cmdline. False: it is no interpreter, or runs nothing that has
- * a name.
+ * server.jar"); or the whole of a name that the kernel has cut. buf: the n bytes of cmdline. False:
+ * it is neither, or runs nothing that has a name.
  */
 bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out);
 /* That, else its name. out is cleared first, and stays empty where the process is gone (-errno). */

@@ -224,6 +224,11 @@ static void test_program(void **state)
 		"/erts/bin/beam.smp\0-W\0w\0--\0-root\0/erl\0-c\0-s\0rabbit\0boot",
 		"beam.smp -s rabbit");
 	CHECK_PROGRAM("beam.smp", "beam.smp\0-W\0w\0-noshell", NULL);
+	CHECK_PROGRAM(
+		"qemu-system-x86", "/usr/bin/qemu-system-x86_64\0-m\0512", "qemu-system-x86_64");
+	CHECK_PROGRAM("sessiond: queue", "sessiond: queue /a/b   ", "sessiond: queue /a/b");
+	CHECK_PROGRAM("sessiond: queue", "sessiond: queue", NULL);
+	CHECK_PROGRAM("qemu-system-x86", "/usr/bin/other-program\0-m", NULL);
 	CHECK_PROGRAM("sh", "sh\0-c\0rm x", NULL);
 	CHECK_PROGRAM("python3", "python3", NULL);
 	CHECK_PROGRAM("java", "java\0-cp", NULL);
