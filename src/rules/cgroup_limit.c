@@ -291,7 +291,7 @@ static void tell_keeper(
 			"as well.",
 			f->tgid);
 	if (!text[0])
-		text = kept_names_text(r, &s->kept, &s->sums.facts, cg);
+		text = kept_names_text(r, &s->kept, &s->sums.facts, cg, &f->tgid);
 	if (!text[0])
 		text = kept_files_text(r, &s->kept, cg, &f->tgid);
 	if (!text[0])
@@ -427,7 +427,7 @@ static bool fills_with_names(struct report *r, const struct state *s, const stru
 	bool unread;
 
 	return cgroup_filler(cg) == BY_KERNEL && !kept_text(r, &s->kept, cg, &tgid, &unread)[0] &&
-	       kept_names_text(r, &s->kept, &s->sums.facts, cg)[0];
+	       kept_names_text(r, &s->kept, &s->sums.facts, cg, &tgid)[0];
 }
 
 /* Names that never come again fill any limit. */

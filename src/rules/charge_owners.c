@@ -36,6 +36,11 @@ struct kept_wait_key {
 	char comm[COMM_LEN];
 };
 
+struct kept_misses_key {
+	u64 cgroup;
+	u32 tgid, reserved;
+};
+
 struct kept_wait {
 	u64 ns;
 	u32 tgid; /* the first of that name */
@@ -46,7 +51,7 @@ void kept_init(struct kept *k)
 {
 	groups_init(&k->waits, sizeof(struct kept_wait_key), sizeof(struct kept_wait));
 	groups_init(&k->processes, sizeof(u32), sizeof(struct held_process));
-	groups_init(&k->misses, sizeof(u64), sizeof(u64));
+	groups_init(&k->misses, sizeof(struct kept_misses_key), sizeof(u64));
 	k->on_ns = 0;
 }
 
@@ -77,8 +82,9 @@ static int process_feed(struct kept *k, const struct held_process *r)
 
 static int misses_feed(struct kept *k, const struct lookups_agg *r)
 {
+	struct kept_misses_key key = {.cgroup = r->cgroup, .tgid = r->tgid};
 	bool proc = !strncmp(r->directory, "/proc/", 6); /* leaves nothing behind */
-	u64 *n = proc ? NULL : groups_get(&k->misses, &r->cgroup);
+	u64 *n = proc ? NULL : groups_get(&k->misses, &key);
 
 	if (n)
 		*n += r->count;
@@ -208,20 +214,35 @@ const char *kept_text(struct report *r, const struct kept *k, const struct cgrou
 }
 
 const char *kept_names_text(struct report *r, const struct kept *k, const struct facts *f,
-	const struct cgroup_usage *cg)
+	const struct cgroup_usage *cg, u32 *ret_tgid)
 {
-	u64 kept = facts_last(f, "dentry/negative") * DENTRY_BYTES, misses = 0;
+	u64 kept = facts_last(f, "dentry/negative") * DENTRY_BYTES, misses = 0, most = 0;
+	u32 tgid = 0;
 	double rate;
 
-	for (size_t i = 0; i < k->misses.n; i++)
-		if (report_cgroup_within(r, *(const u64 *)groups_key(&k->misses, i), cg->cgroup))
-			misses += *(const u64 *)groups_value(&k->misses, i);
+	for (size_t i = 0; i < k->misses.n; i++) {
+		const struct kept_misses_key *key = groups_key(&k->misses, i);
+		u64 n = *(const u64 *)groups_value(&k->misses, i);
+
+		if (!report_cgroup_within(r, key->cgroup, cg->cgroup))
+			continue;
+		misses += n;
+		if (n <= most)
+			continue;
+		most = n;
+		tgid = key->tgid;
+	}
 	rate = (double)misses * 1e9 / (double)MAX(k->on_ns, 1ULL);
 	if (rate < MISSES_A_SECOND || kept * PART < cg->kernel_bytes)
 		return "";
+	if (most * 2 < misses)
+		tgid = 0;
+	if (tgid)
+		*ret_tgid = tgid;
 	return report_text(r,
-		"its tasks look up %.0f nonexistent names a second, and the kernel keeps each "
-		"(negative dentries)",
+		"%s up %.0f nonexistent names a second, and the kernel keeps each (negative "
+		"dentries)",
+		tgid ? report_text(r, "%s looks", report_process(r, tgid)) : "its tasks look",
 		rate);
 }
 

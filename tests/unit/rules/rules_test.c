@@ -721,11 +721,11 @@ static void test_cgroup_limit(void **unused)
  * that do not exist, which fill any limit. Too few of either tell nothing. */
 static void test_cgroup_kept(void **unused)
 {
-	enum { PROGRAM, NAMES, FEW_NAMES, OTHERS, KINDS };
+	enum { PROGRAM, NAMES, NAMES_OF_ONE, FEW_NAMES, OTHERS, KINDS };
 
 	(void)unused;
 	for (int k = 0; k < KINDS; k++) {
-		bool names = k == NAMES || k == FEW_NAMES;
+		bool names = k >= NAMES && k <= FEW_NAMES;
 		const struct finding *f;
 		struct bench b;
 
@@ -741,8 +741,10 @@ static void test_cgroup_kept(void **unused)
 				.cgroup = k == OTHERS ? 5 : 4, .pipe_bytes = (12 + i) * MIB);
 		value(&b, SYSTEM_SETTING, "dentry/negative", names ? 400000 : 0, NULL);
 		PUT(&b, struct lookups_sampled, REC_LOOKUPS_SAMPLED, .on_ns = NSEC_PER_SEC / 2);
-		PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 7, .cgroup = 4,
-			.count = k == NAMES ? 2000 : 500);
+		for (u32 i = 0; i < 4; i++)
+			PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .cgroup = 4,
+				.tgid = k == NAMES_OF_ONE ? 7 : 7 + i,
+				.count = k == FEW_NAMES ? 100 : 500);
 		f = only(&b);
 		assert_int_equal(!!strstr(f->title,
 					 ": relay (5 processes, pid 14 has the most) has 70.0 MiB "
@@ -752,7 +754,9 @@ static void test_cgroup_kept(void **unused)
 		assert_int_equal(
 			!!strstr(f->title, ": its tasks look up 4000 nonexistent names a second"),
 			k == NAMES);
-		assert_int_equal(says(f->try_, "Raise the limit"), k != NAMES);
+		assert_int_equal(!!strstr(f->title, "(pid 7) looks up 4000 nonexistent names"),
+			k == NAMES_OF_ONE);
+		assert_int_equal(says(f->try_, "Raise the limit"), !names || k == FEW_NAMES);
 		assert_non_null(f->undo[0]);
 		end(&b);
 	}
