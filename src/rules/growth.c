@@ -22,6 +22,7 @@
 #define ANCESTORS 8     /* of one name, that are looked through */
 #define PATH_LEAST 0.15 /* of the sampled faults: a smaller share says nothing */
 #define ONE_PART 0.7    /* of what a family grew: one process that has it is told alone */
+#define MAPS_PART 0.7   /* of what one grew: it maps what it takes */
 
 struct kin_key {
 	char comm[COMM_LEN];
@@ -273,7 +274,9 @@ static void tell_heap(
 	struct runtime_heap heap = {.tgid = tgid,
 		.limit_bytes = g->heap_limit_bytes,
 		.least_bytes = (u64)g->anon.trend.first,
-		.stack = path};
+		.stack = path,
+		.maps = g->space.n &&
+			growth_bytes(&g->space) >= MAPS_PART * growth_bytes(&g->anon)};
 
 	f->why = "It keeps touching new anonymous pages (heap, mmap) and returns none.";
 	if (!g->headless) /* its files are reached through its first thread, by gdb and jcmd too */
@@ -437,6 +440,42 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 	finding_line(r, f->verify, "`memwhy check --for 10m`");
 }
 
+/* The sum of a family tells nothing where some of it were killed or ended meanwhile: several that
+ * each grow are told together all the same. */
+static bool members_judge(const struct state *s, const struct report *r, const struct kin_key *k,
+	struct shape *ret_anon, struct growth_verdict *ret)
+{
+	struct growth_seen seen = {&s->sums.facts, s->last_ns};
+	double first = 0, last = 0, most = 0;
+	struct growth_verdict d;
+	struct shape anon = {};
+	u32 n = 0;
+
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct grown *g = groups_value(&s->sums.by, i);
+
+		if (!g->anon.n || !is_of_kin(s, g, *(const u32 *)groups_key(&s->sums.by, i), k) ||
+			!judge(s, r, g, &d))
+			continue;
+		if (n++)
+			growth_add(ret, &d);
+		else
+			*ret = d;
+		if (d.grown > most)
+			anon = g->anon;
+		most = MAX(most, d.grown);
+		first += g->anon.trend.first;
+		last += g->anon.trend.last;
+	}
+	if (n < MIN_KIN || most >= ONE_PART * ret->grown)
+		return false;
+	anon.trend.first = first;
+	anon.trend.last = last;
+	*ret_anon = anon;
+	growth_judge_sum(&seen, r, group_of_kin(s, k), ret);
+	return true;
+}
+
 static void families_report(struct report *r, struct state *s)
 {
 	for (size_t i = 0; i < s->kin.n; i++) {
@@ -450,10 +489,14 @@ static void families_report(struct report *r, struct state *s)
 		g = biggest_of(s, k, &tgid);
 		/* That new ones come does not make the program new. */
 		all.start_ns = kin->last.oldest_ns ? kin->last.oldest_ns : g ? g->start_ns : 0;
-		if (!judge(s, r, &all, &d) || kin->last.processes < MIN_KIN)
+		if (kin->last.processes < MIN_KIN)
 			continue;
-		if (g && growth_bytes(&g->anon) >= ONE_PART * d.grown)
+		if (judge(s, r, &all, &d)) {
+			if (g && growth_bytes(&g->anon) >= ONE_PART * d.grown)
+				continue;
+		} else if (!members_judge(s, r, k, &kin->anon, &d)) {
 			continue;
+		}
 		tell_kin(r, s, k, kin, &d);
 		kin_mark(s, k);
 	}

@@ -70,5 +70,10 @@ bool growth_is_young(const struct grown *g, const struct shape *s);
 /* Is there a growth to tell, and how bad is it? */
 bool growth_judge(const struct growth_seen *s, const struct report *r, const struct grown *g,
 	struct growth_verdict *ret);
+/* Takes another verdict into that on several. */
+void growth_add(struct growth_verdict *all, const struct growth_verdict *d);
+/* When all of them together use up what they grow in, and how bad that is. */
+void growth_judge_sum(const struct growth_seen *s, const struct report *r, u64 cgroup,
+	struct growth_verdict *all);
 
 #endif

@@ -127,3 +127,23 @@ bool growth_judge(const struct growth_seen *s, const struct report *r, const str
 	return d.level > LEVEL_NOTE || !d.newer || r->scoped ||
 	       (d.seconds >= NEW_SECONDS && d.fit >= NEW_FIT);
 }
+
+void growth_add(struct growth_verdict *all, const struct growth_verdict *d)
+{
+	all->rate += d->rate;
+	all->grown += d->grown;
+	all->seconds = MAX(all->seconds, d->seconds);
+	all->fit = MIN(all->fit, d->fit);
+	all->young &= d->young;
+	all->newer &= d->newer;
+	all->drifts &= d->drifts;
+	all->bounded &= d->bounded;
+	all->mapped += d->mapped;
+}
+
+void growth_judge_sum(
+	const struct growth_seen *s, const struct report *r, u64 cgroup, struct growth_verdict *all)
+{
+	when_it_hurts(s, r, cgroup, all);
+	all->level = level_of(all);
+}

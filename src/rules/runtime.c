@@ -232,11 +232,15 @@ static void beside_tell(
 {
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	finding_line(r, f->evidence,
-		"what it was started with allows its heap %s, and it had %s already: what grows is "
-		"most "
-		"likely outside that heap",
-		fmt_bytes(a, h->limit_bytes), fmt_bytes(b, h->least_bytes));
+	if (is_beside(h))
+		finding_line(r, f->evidence,
+			"what it was started with allows its heap %s, and it had %s already: what "
+			"grows is most likely outside that heap",
+			fmt_bytes(a, h->limit_bytes), fmt_bytes(b, h->least_bytes));
+	else
+		finding_line(r, f->evidence,
+			"its address space grows by as much: a Java heap has its addresses from "
+			"the start, so what grows is most likely outside that heap");
 	if (runtime == RUNTIME_V8)
 		v8_buffers_tell(r, f);
 	else
@@ -334,7 +338,8 @@ void runtime_tell_growth(
 
 	if (part_tell(r, f, runtime, heap))
 		return;
-	if ((runtime == RUNTIME_JAVA || runtime == RUNTIME_V8) && is_beside(heap)) {
+	if ((runtime == RUNTIME_JAVA && heap->maps) ||
+		((runtime == RUNTIME_JAVA || runtime == RUNTIME_V8) && is_beside(heap))) {
 		beside_tell(r, f, runtime, heap);
 		return;
 	}

@@ -37,6 +37,7 @@ struct runtime_heap {
 	u64 limit_bytes; /* 0: not known */
 	u64 least_bytes; /* anonymous memory */
 	u32 stack;       /* of the code path that touches most new pages; 0: none does */
+	bool maps;       /* its address space grows by what it takes */
 };
 /* How to see what is in its heap that grows, and what bounds that; or what is beside that heap. */
 void runtime_tell_growth(

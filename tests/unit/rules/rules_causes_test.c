@@ -1320,6 +1320,31 @@ static void test_growth_together(void **unused)
 	view_close(&f);
 }
 
+/* One of them was killed meanwhile, and their sum fell: those that each go on growing are told
+ * together, not one by one. */
+static void test_growth_of_survivors(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_growth);
+	value(&f, "MemAvailable", 1024 * MIB);
+	for (u64 i = 0; i <= 20; i++) {
+		family(&f, i, i < 10 ? 4 : 3, (i < 10 ? 300 : 30) * MIB + 3 * i * MIB);
+		for (u32 tgid = 8; tgid < 11; tgid++)
+			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0, HALF_SECOND(i),
+				.tgid = tgid, .ppid = 7, .anon_bytes = (10 + i) * MIB,
+				.comm = "writer");
+	}
+	x = only(&f);
+	assert_non_null(strstr(x->title, "3 processes of reader (below writer (pid 7)) grow "
+					 "together: 6.00 MiB"));
+	assert_true(says(x->evidence, "from 30.0 MiB to 90.0 MiB in 10 s"));
+	assert_true(says(x->evidence, "(1.00 GiB) lasts 3 minutes"));
+	view_close(&f);
+}
+
 /* What comes back from swap is no growth, also where it is seen late that some is there. */
 static void test_swap_is_no_growth(void **unused)
 {
@@ -1440,6 +1465,7 @@ int main(void)
 		cmocka_unit_test(test_growth_mapped_ahead),
 		cmocka_unit_test(test_growth_stack),
 		cmocka_unit_test(test_growth_together),
+		cmocka_unit_test(test_growth_of_survivors),
 		cmocka_unit_test(test_growth_together_in_group),
 		cmocka_unit_test(test_swap_is_no_growth),
 		cmocka_unit_test(test_drift_in_group),

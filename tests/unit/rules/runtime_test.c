@@ -249,6 +249,37 @@ static void test_beside(void **unused)
 	}
 }
 
+/* A Java heap has its addresses from the start: what maps as much as it takes is no part of it. */
+static void test_beside_mapped(void **unused)
+{
+	(void)unused;
+	for (u64 maps = 0; maps < 2; maps++) {
+		struct rec_task task = {
+			.h = {sizeof(task), REC_TASK, 0, 0}, .tgid = 7, .comm = "java"};
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_growth, 1);
+		put(&b, &task);
+		for (u64 n = 1; n <= 20; n++) {
+			struct process_memory m = {
+				.h = {sizeof(m), REC_PROCESS_MEMORY, 0, n * NSEC_PER_SEC / 2},
+				.tgid = 7,
+				.anon_bytes = 70 * MIB + n * MIB,
+				.vm_bytes = 3000 * MIB + n * maps * MIB,
+				.heap_limit_bytes = 64 * MIB,
+			};
+
+			put(&b, &m);
+		}
+		f = only(&b);
+		assert_int_equal(says(f->evidence, "address space grows by as much"), maps);
+		assert_int_equal(says(f->try_, "allocateDirect"), maps);
+		assert_int_equal(says(f->try_, "GC.heap_info"), !maps);
+		end(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_beside_mapped),
 	};
 
 	return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
