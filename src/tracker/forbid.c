@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 
 #include "tracker/modules.h"
+#include "tracker/own_stack.h"
 #include "tracker/real.h"
 #include "tracker/stack.h"
 
@@ -98,17 +99,36 @@ EXPORT int told_prctl(int option, long a, long b, long c, long d)
 }
 
 OURS void look_at_syscall(long number, long a, long b, long c);
+OURS long memory_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 /* Where libc has a syscall(), for the jump below. */
 OURS void *forbid_real_syscall;
 
+static void real_syscall_find(void)
+{
+	int allocator;
+
+	if (!forbid_real_syscall)
+		forbid_real_syscall = real_function("syscall", &allocator);
+}
+
+/* One that may take memory (own_stack.h). */
+long memory_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	long (*real_syscall)(long number, ...), rc = -1;
+	int goes = memory_goes(number, (u64)a, (u64)b, (u64)c, (u64)d, (u64)e);
+
+	real_syscall_find();
+	real_syscall = (long (*)(long, ...))forbid_real_syscall;
+	if (real_syscall)
+		rc = real_syscall(number, a, b, c, d, e, f);
+	memory_is_gone(goes);
+	return rc;
+}
+
 void look_at_syscall(long number, long a, long b, long c)
 {
-	if (!forbid_real_syscall) {
-		int allocator;
-
-		forbid_real_syscall = real_function("syscall", &allocator);
-	}
+	real_syscall_find();
 	if (number == SYS_prctl)
 		look_at_prctl(a, b, c);
 	if (number != SYS_seccomp)
@@ -125,6 +145,11 @@ __asm__(".pushsection .text\n"
 	".type syscall, @function\n"
 	"syscall:\n"
 	".cfi_startproc\n"
+	"	lea -9(%edi), %r11d\n" /* SYS_mmap, SYS_mprotect, SYS_munmap */
+	"	cmp $2, %r11d\n"
+	"	jbe memory_syscall\n"
+	"	cmp $25, %edi\n" /* SYS_mremap */
+	"	je memory_syscall\n"
 	"	cmp $157, %edi\n" /* SYS_prctl */
 	"	je 1f\n"
 	"	cmp $317, %edi\n" /* SYS_seccomp */

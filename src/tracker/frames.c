@@ -5,6 +5,7 @@
 #include "cfi/step.h"
 #include "tracker/forbid.h"
 #include "tracker/modules.h"
+#include "tracker/own_stack.h"
 #include "tracker/real.h"
 
 u64 frame_cache[FRAME_CACHE];
@@ -105,6 +106,7 @@ static int stack_read(void *ctx, u64 address, u64 *ret)
 void frame_begin(struct frame_regs *r)
 {
 	stray(r);
+	r->changes = own_stack_changes();
 	r->page = (r->sp - 8) & ~(PAGE - 1);
 	r->high = r->page + PAGE;
 	r->own = ~0ULL;
@@ -129,7 +131,7 @@ static void frame_moved(struct thread *t, struct frame_regs *r, u64 from)
 	if (r->page && !r->parted && frame_is_own(t, r->sp)) {
 		r->own = r->sp;
 		if (r->page < t->stack_low)
-			t->stack_low = r->page;
+			own_stack_learn(t, r->page, t->stack_high, r->changes);
 	}
 	r->high = r->sp >= r->own && r->sp < t->stack_high ? t->stack_high : 0;
 }
@@ -171,8 +173,7 @@ void frame_end(struct thread *t, const struct frame_regs *r)
 		high = (u64)t;
 	if (r->parted || !high)
 		return;
-	t->stack_low = r->page;
-	t->stack_high = high;
+	own_stack_learn(t, r->page, high, r->changes);
 }
 
 static void rule_of(const struct loaded *o, u64 place, struct cfi_rule *ret)

@@ -28,10 +28,11 @@ struct frame_regs {
 	u64 bp_at; /* where bp was found; 0: it was still in the register */
 	u64 high;  /* from sp up to here all may be read where it lies; 0: nothing is known */
 	struct frame_copy *copy; /* NULL: each word is copied alone */
-	u64 page; /* of the function that is running, if not on the thread's own stack; else 0 */
-	u64 own;  /* from here on the thread's own stack is read where it lies; ~0: none of it */
-	u32 rule; /* of the step that led here, or that could not be made */
-	u8 exact; /* ip is no return address: a signal came there */
+	u64 page;    /* of the function that is running, if not on the thread's own stack; else 0 */
+	u64 own;     /* from here on the thread's own stack is read where it lies; ~0: none of it */
+	u32 changes; /* see own_stack.h */
+	u32 rule;    /* of the step that led here, or that could not be made */
+	u8 exact;    /* ip is no return address: a signal came there */
 	u8 bp_lost;
 	u8 strayed; /* not all that was read is on the thread's own stack */
 	u8 parted;  /* it may have come to another stack than it began on */

@@ -1,7 +1,7 @@
 /*
- * What the program calls instead of mmap, munmap, mremap, brk and sbrk. As with blocks, what is
- * given back is told of before it happens, and what is had after it. What libc, the loader and the
- * allocator do with memory among themselves does not come through here.
+ * What the program calls instead of mmap, munmap, mremap, mprotect, brk and sbrk. As with blocks,
+ * what is given back is told of before it happens, and what is had after it. What libc, the loader
+ * and the allocator do with memory among themselves does not come through here.
  *
  * Kernel facts: mm/mmap.c and mm/mremap.c round sizes up to pages (of hugetlbfs: to its pages), and
  * brk() maps and unmaps between the page-aligned breaks.
@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tracker/own_stack.h"
 #include "tracker/real.h"
 #include "tracker/stack.h"
 
@@ -32,7 +33,6 @@ static void mapping_put(
 
 	if (!t)
 		return;
-	stack_unmap(t, address, bytes);
 	stack = frame ? stack_number(t, frame) : 0;
 	__builtin_ia32_lfence(); /* exact, whatever the mode: mappings have no order of their own */
 	stamp = thread_stamp(t);
@@ -68,10 +68,13 @@ static inline void *map(
 	const u64 *frame, void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
 	void *p;
+	int goes;
 
 	if (!real.mmap)
 		real_find();
+	goes = memory_goes(SYS_mmap, (u64)at, size, (u64)prot, (u64)flags, 0);
 	p = real.mmap ? real.mmap(at, size, prot, flags, fd, offset) : MAP_FAILED;
+	memory_is_gone(goes);
 	mapping_put(frame, p == MAP_FAILED ? TRACK_MAP_FAILED : TRACK_MAP, kind_of(flags),
 		p == MAP_FAILED ? 0 : (u64)p, rounded(size, page_of(flags)));
 	return p;
@@ -89,14 +92,29 @@ EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd, off_t of
 
 EXPORT int munmap(void *at, size_t size)
 {
-	int rc;
+	int rc, goes;
 
 	if (!real.munmap)
 		real_find();
 	mapping_put(NULL, TRACK_UNMAP, 0, (u64)at, rounded(size, TRACK_PAGE));
+	goes = memory_goes(SYS_munmap, (u64)at, size, 0, 0, 0);
 	rc = real.munmap ? real.munmap(at, size) : -1;
+	memory_is_gone(goes);
 	if (rc)
 		mapping_put(FRAME, TRACK_MAP_RESTORE, 0, (u64)at, rounded(size, TRACK_PAGE));
+	return rc;
+}
+
+/* No event: what is mapped stays. But it may no longer be read (own_stack.h). */
+EXPORT int mprotect(void *at, size_t size, int prot)
+{
+	int rc, goes;
+
+	if (!real.mprotect)
+		real_find();
+	goes = memory_goes(SYS_mprotect, (u64)at, size, (u64)prot, 0, 0);
+	rc = real.mprotect ? real.mprotect(at, size, prot) : -1;
+	memory_is_gone(goes);
 	return rc;
 }
 
@@ -107,6 +125,7 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
 	int moves = old_size && !(flags & MREMAP_DONTUNMAP);
 	va_list rest;
 	void *to, *p;
+	int goes;
 
 	va_start(rest, flags);
 	to = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(rest, void *) : NULL;
@@ -115,7 +134,9 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
 		real_find();
 	if (moves)
 		mapping_put(NULL, TRACK_MAP_MOVE, 0, (u64)old, rounded(old_size, TRACK_PAGE));
+	goes = memory_goes(SYS_mremap, (u64)old, old_size, size, (u64)flags, (u64)to);
 	p = real.mremap ? real.mremap(old, old_size, size, flags, to) : MAP_FAILED;
+	memory_is_gone(goes);
 	if (p != MAP_FAILED)
 		mapping_put(FRAME, moves ? TRACK_MAP_MOVED : TRACK_MAP, 0, (u64)p,
 			rounded(size, TRACK_PAGE));

@@ -269,6 +269,7 @@ void real_find(void)
 	FIND(mlockall, "mlockall");
 	FIND(mmap, "mmap");
 	FIND(munmap, "munmap");
+	FIND(mprotect, "mprotect");
 	FIND(mremap, "mremap");
 	FIND(brk, "brk");
 	FIND(sbrk, "sbrk");

@@ -26,6 +26,7 @@ struct real {
 	int (*mlockall)(int flags);
 	void *(*mmap)(void *at, size_t size, int prot, int flags, int fd, off_t offset);
 	int (*munmap)(void *at, size_t size);
+	int (*mprotect)(void *at, size_t size, int prot);
 	void *(*mremap)(void *at, size_t old, size_t size, int flags, ...);
 	int (*brk)(void *to);
 	void *(*sbrk)(intptr_t by);

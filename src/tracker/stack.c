@@ -16,6 +16,7 @@
 #include "tracker/forbid.h"
 #include "tracker/frames.h"
 #include "tracker/modules.h"
+#include "tracker/own_stack.h"
 
 struct memo_frame {
 	u64 ip; /* one more where a signal came, as if it were a return address */
@@ -35,12 +36,12 @@ struct memo_file {
 
 /* Outermost frame first. New ones are collected at the end of the room, in the same order. */
 struct memo {
+	struct own_walk walk; /* the memo is used by a walk: a signal handler has to do without */
 	u32 n;
 	u32 own; /* so many are on the thread's own stack, and all that memo_holds() reads of them
 		  */
 	u32 files_n; /* that the ring was told of, ever since it was begun or code went */
 	struct memo_file files[FILES];
-	u32 forgotten; /* what stacks_forgotten was */
 	struct frame_copy copy;
 	struct memo_frame frames[2 * TRACK_DEPTH];
 };
@@ -63,7 +64,6 @@ struct table {
 static struct table *table; /* an old one is left to those that may be reading it */
 static u32 table_used;
 static u32 table_lock;
-static u32 stacks_forgotten;
 static struct memo *memos[TRACK_SLOTS];
 
 static void *pages(u64 bytes)
@@ -91,15 +91,6 @@ void stack_forget(void)
 {
 	__atomic_add_fetch(&stacks_forgotten, 1, __ATOMIC_RELAXED);
 	frame_forget();
-}
-
-void stack_unmap(struct thread *t, u64 from, u64 bytes)
-{
-	if (likely(from >= t->stack_high || from + bytes <= t->stack_low))
-		return;
-	t->stack_low = t->stack_high = 0;
-	if (t->memo)
-		t->memo->own = 0;
 }
 
 static struct table *table_new(u64 entries)
@@ -366,6 +357,14 @@ static inline struct memo_frame *memo_walk(
 	return more ? NULL : fresh;
 }
 
+/* Code is gone, or the own stack may be. */
+static __attribute__((noinline)) void memo_void(struct thread *t, struct memo *m)
+{
+	m->walk.forgotten = stacks_forgotten;
+	own_stack_forget(t);
+	m->n = m->own = m->files_n = 0;
+}
+
 u32 stack_number(struct thread *t, const u64 *frame)
 {
 	struct memo *m = t->memo;
@@ -373,14 +372,15 @@ u32 stack_number(struct thread *t, const u64 *frame)
 	struct frame_regs r;
 	u32 k, number;
 
-	if (unlikely(!m || t->busy))
+	if (unlikely(!m || m->walk.walks & 1)) {
+		if (m && m->walk.forgotten != stacks_forgotten)
+			own_stack_forget(t);
 		return stack_plain(t, NULL, frame);
-	t->busy = 1;
-	__asm__ volatile("" ::: "memory");
-	if (unlikely(m->forgotten != stacks_forgotten)) {
-		m->forgotten = stacks_forgotten;
-		m->n = m->own = m->files_n = 0;
 	}
+	__atomic_store_n(&m->walk.walks, m->walk.walks + 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (unlikely(m->walk.forgotten != stacks_forgotten))
+		memo_void(t, m);
 	frame_start(t, &m->copy, frame, &r);
 	fresh = memo_walk(t, m, &r, &k);
 	if (likely(fresh)) {
@@ -392,7 +392,6 @@ u32 stack_number(struct thread *t, const u64 *frame)
 		m->n = m->own = 0;
 		number = stack_plain(t, m, frame);
 	}
-	__asm__ volatile("" ::: "memory");
-	t->busy = 0;
+	__atomic_store_n(&m->walk.walks, m->walk.walks + 1, __ATOMIC_RELEASE);
 	return number;
 }

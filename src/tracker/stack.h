@@ -11,8 +11,6 @@ u32 stack_number(struct thread *t, const u64 *frame);
 void stack_prepare(void);
 /* A place to remember the last stack in, of the thread that has this slot. */
 struct memo *stack_memo(u32 slot);
-/* The program unmaps this, or maps something else there: its stack it cannot be. */
-void stack_unmap(struct thread *t, u64 from, u64 bytes);
 /* Code was unmapped: what was learnt of it is void. */
 void stack_forget(void);
 

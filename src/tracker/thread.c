@@ -5,6 +5,7 @@
 
 #include "tracker/join.h"
 #include "tracker/forbid.h"
+#include "tracker/own_stack.h"
 #include "tracker/real.h"
 #include "tracker/sample.h"
 #include "tracker/stack.h"
@@ -37,7 +38,7 @@ static s64 now_ns(void)
 #define NAP_NS 50000
 #define NAP_DOUBLES 6 /* so often at most: many that wait take no time from who reads */
 
-static void nap(u32 naps)
+void thread_nap(u32 naps)
 {
 	struct {
 		s64 sec, nsec;
@@ -125,6 +126,7 @@ static void process_enter(void)
 		ok = track && !track->off && !(clock_forbidden && track->timed) && process_take();
 		self->many = ok && track->timed ? MANY_EXACT : 0;
 		epochs++;
+		own_stacks_fork();
 		__atomic_store_n(&self->epoch, ok ? epochs : SELF_OFF, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&self->lock, 0, __ATOMIC_RELEASE);
@@ -223,10 +225,9 @@ struct thread *thread_enter(struct thread *t)
 	t->head = slot->tail;
 	t->limit = t->head + t->mask + 1;
 	t->time = 0;
-	t->busy = 0;
 	t->stuck = ~0ULL;
-	t->stack_low = t->stack_high = 0;
 	t->memo = stack_memo(index);
+	own_stack_begin(t, index, (struct own_walk *)t->memo);
 	t->random = 0;
 	if (sample_mean)
 		sample_draw(t);
@@ -322,7 +323,7 @@ int thread_wait(struct thread *t, u64 at, u64 n, u32 events)
 		if (++tries < YIELDS)
 			call(SYS_sched_yield);
 		else
-			nap(tries - YIELDS);
+			thread_nap(tries - YIELDS);
 	}
 	if (!t->turning && at + n <= t->limit)
 		return 1;
@@ -347,7 +348,7 @@ __attribute__((destructor)) static void process_leave(void)
 	__atomic_store_n(leaving, TRACK_LEAVING, __ATOMIC_RELEASE);
 	while (__atomic_load_n(leaving, __ATOMIC_ACQUIRE) == TRACK_LEAVING && !track->off &&
 		now_ns() < until)
-		nap(0);
+		thread_nap(0);
 }
 
 /* The kernel keeps CPU and node in the limit of a segment, for getcpu() without a system call

@@ -28,12 +28,12 @@ struct self {
 extern OURS struct self *self;
 extern OURS struct track_head *track; /* NULL: there is no file */
 
-struct memo; /* of the last stack, see stack.c */
+struct memo;      /* of the last stack, see stack.c */
+struct own_stack; /* see own_stack.h */
 
 struct thread {
 	u32 epoch;   /* of self when the slot was taken */
 	u32 plain;   /* the same where every block is told of, whatever its size; else NO_EPOCH */
-	u32 busy;    /* the memo is being used: a signal handler has to do without */
 	u32 turning; /* from one ring to another: a signal handler finds none */
 	u32 grown;   /* the ring, see track_slot */
 	u64 *ring;
@@ -46,6 +46,7 @@ struct thread {
 	/* The known part of the thread's own stack, which it was begun with: mapped while it lives.
 	 * 0: not known yet. See frames.c. */
 	u64 stack_low, stack_high;
+	struct own_stack *own;
 	struct memo *memo; /* NULL: no memory for it */
 	u64 until_sample;  /* bytes; 0: all are told of; see sample.h */
 	u64 random;
@@ -60,6 +61,8 @@ void thread_clock_gone(void);
 int thread_give_up(void);
 /* Takes a slot. NULL: nothing is recorded. */
 struct thread *thread_enter(struct thread *t);
+/* Sleeps, the longer the more often it did so before. */
+void thread_nap(u32 naps);
 /* Waits until n words from `at` on are free. 0: it took too long, so many events are lost. */
 int thread_wait(struct thread *t, u64 at, u64 n, u32 events);
 

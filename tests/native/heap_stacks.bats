@@ -47,6 +47,14 @@ of_functions() {
 	done
 }
 
+@test "heap: another thread takes outer frames of those that run away, and puts them back" {
+	timeout 120 "$MEMWHY" heap -o json --out report.json -- \
+		sh -c '"$@"; echo "status $?"' - "$WORKLOADS/stack_switch" outer 1 300 >out
+	[ "$(cat out)" = $'done\nstatus 0' ] || { cat out; return 1; }
+	# While they are away stacks end there; else they are as ever.
+	[ "$(of_functions allocate dive deep_thread)" -gt 1000 ]
+}
+
 @test "heap: stacks that grow by pieces" {
 	cat >split.c <<-'END'
 		#include <stdio.h>

@@ -6,6 +6,7 @@
  *   frame    a coroutine begun in a handler, whose interrupted stack is gone
  *   reuse    a smaller stack where a larger one was, and a frame pointer that points past it
  *   storm    threads that do all of that at random, under a storm of signals
+ *   outer    threads whose outer frames another thread takes away and puts back as they run
  */
 #include <errno.h>
 #include <pthread.h>
@@ -299,6 +300,89 @@ static void set_up(struct runner *m, uint64_t seed)
 
 static long rounds = 1;
 static uint64_t seed = 1;
+
+/* Outer frames of a thread that runs further down. */
+struct deep {
+	pthread_t thread;
+	char *from, *to;
+	int runs, ends;
+};
+
+#define OUTER_FRAMES 60
+
+static __attribute__((noinline)) void dive(struct deep *d, int n)
+{
+	volatile char room[1500];
+	char *page = (char *)((uintptr_t)room & ~(PAGE - 1));
+
+	room[0] = 1;
+	if (n == OUTER_FRAMES - 10)
+		d->to = page;
+	if (n == 10)
+		d->from = page + PAGE;
+	if (n > 0)
+		dive(d, n - 1);
+	for (long i = 1; n == 0 && !__atomic_load_n(&d->ends, __ATOMIC_ACQUIRE); i++) {
+		allocate();
+		__atomic_store_n(&d->runs, 1, __ATOMIC_RELEASE);
+		if (i % 1000 == 0)
+			usleep(50);
+	}
+	room[0] = 2;
+}
+
+static void *deep_thread(void *arg)
+{
+	struct runner *m = calloc(1, sizeof(*m));
+
+	set_up(m, seed + (uint64_t)arg);
+	dive(arg, OUTER_FRAMES);
+	return NULL;
+}
+
+/* What is there is there again afterwards. */
+static void take(struct deep *d, unsigned how)
+{
+	size_t size = (size_t)(d->to - d->from);
+	char *aside = pages(NULL, size, PROT_NONE);
+	int moves = MREMAP_MAYMOVE | MREMAP_FIXED;
+
+	if (how == 0)
+		mprotect(d->from, size, PROT_NONE);
+	else if (how == 1)
+		syscall(SYS_mprotect, d->from, size, PROT_NONE);
+	else
+		mremap(d->from, size, size, moves, aside);
+	usleep(next(300));
+	if (how < 2)
+		mprotect(d->from, size, PROT_READ | PROT_WRITE);
+	else if (mremap(aside, size, size, moves, d->from) == MAP_FAILED)
+		fail("mremap");
+	if (how < 2)
+		munmap(aside, size);
+	usleep(next(300));
+}
+
+static void outer(void)
+{
+	struct deep deep[THREADS] = {};
+
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&deep[i].thread, NULL, deep_thread, &deep[i]))
+			fail("pthread_create");
+	for (int i = 0; i < THREADS; i++)
+		while (!__atomic_load_n(&deep[i].runs, __ATOMIC_ACQUIRE))
+			usleep(100);
+	for (long i = 0; i < rounds; i++)
+		take(&deep[next(THREADS)], next(3));
+	munmap(deep[0].from, (size_t)(deep[0].to - deep[0].from)); /* and this one for good */
+	usleep(1000);
+	for (int i = 1; i < THREADS; i++)
+		__atomic_store_n(&deep[i].ends, 1, __ATOMIC_RELEASE);
+	for (int i = 1; i < THREADS; i++)
+		pthread_join(deep[i].thread, NULL);
+}
+
 static pthread_t threads[THREADS];
 static int begun, ended;
 
@@ -378,6 +462,8 @@ int main(int argc, char **argv)
 			reuse_run();
 	else if (!strcmp(mode, "storm"))
 		storm();
+	else if (!strcmp(mode, "outer"))
+		outer();
 	else
 		return 2;
 	puts("done");
