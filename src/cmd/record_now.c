@@ -21,7 +21,9 @@ static int record_now_init(void *state, const struct view_options *o, struct err
 
 static int record_now_feed(void *state, const struct rec *r)
 {
-	latest_put(((struct record_now *)state)->latest, r);
+	/* Tasks are in the stream; that one has ended takes what is known of it along. */
+	if (r->kind != REC_TASK || task_is_over(r))
+		latest_put(((struct record_now *)state)->latest, r);
 	return 0;
 }
 
@@ -44,6 +46,30 @@ const struct view record_now_view = {
 	.report = record_now_report,
 	.destroy = record_now_destroy,
 };
+
+struct sending {
+	struct sink *to;
+	u64 time_ns;
+	int rc;
+};
+
+static void task_send(void *arg, const struct rec_task *t)
+{
+	struct sending *s = arg;
+	struct rec_task r = *t;
+
+	r.h.size = sizeof(r);
+	r.h.time_ns = s->time_ns;
+	s->rc = s->rc ? s->rc : s->to->put(s->to, &r.h);
+}
+
+static int tasks_send(const struct stream *s, u64 time_ns, struct sink *to)
+{
+	struct sending sending = {to, time_ns, 0};
+
+	stream_each_task(s, task_send, &sending);
+	return sending.rc;
+}
 
 /* What was lost, and what it cost, before. */
 static int sums_send(const struct stream *s, struct sink *to)
@@ -87,6 +113,7 @@ static int begin_send(const struct running *g, struct sink *to)
 	rc = to->put(to, &s->host.h);
 	rc = rc ? rc : to->put(to, &opened.h);
 	rc = rc ? rc : stream_send_names(s, to);
+	rc = rc ? rc : tasks_send(s, session.h.time_ns, to);
 	rc = rc ? rc : latest_send(n->latest, session.h.time_ns, to);
 	rc = rc ? rc : sums_send(s, to);
 	return rc ? rc : to->put(to, &session.h);

@@ -19,6 +19,8 @@
 #include "event/log.h"
 #include "export/export.h"
 
+#define WATCHED_NAMES_REST 200 /* so that new files cost a screen half a percent of a CPU */
+
 void running_report_begin(struct running *g, struct report *r)
 {
 	report_init(r, g->run->cmd->name, &g->pipe.stream);
@@ -400,6 +402,7 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 		.on_fd = w ? running_asked : NULL,
 		.fd = w ? w->fd : -1,
 		.on_opened = w ? running_early : NULL,
+		.names_rest = w ? WATCHED_NAMES_REST : 0,
 		.helpers = {w ? w->helpers[0] : 0, w ? w->helpers[1] : 0},
 		.arg = g,
 	};

@@ -13,7 +13,7 @@
 #include "top/link.h"
 #include "top/top.h"
 
-#define STACK_EVERY 61 /* as check */
+#define STACK_EVERY 251 /* a screen goes on: it gathers as many as check in a few times as long */
 #define EVERY_NS NSEC_PER_SEC
 
 /* The cheap ones; of those on the screen what has no programs first, so that there is something to

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <xxhash.h>
+
+#define HASH_FUNCTION(key, size, hash) ((hash) = (unsigned)XXH3_64bits(key, size))
 #include <uthash.h>
 
 #include "probes/cgroups/cgroups.h"

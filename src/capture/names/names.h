@@ -18,7 +18,7 @@ struct names_options {
 	bool debug_info;   /* lines and inlined functions, not only function names */
 	bool sparing;      /* see reader_names_how */
 	/* Naming reads whole tables of symbols: it rests for so many times as long as it took, five
-	 * minutes at most; 0: never. */
+	 * minutes at most, where somebody watches four seconds; 0: never. */
 	u32 rest;
 	struct debuginfod *servers; /* asked for debug files that are not here; NULL: none */
 	struct reader *reader; /* reads files of others; NULL: this process does, in its cage */

@@ -43,6 +43,7 @@ struct names {
 	struct groups strings; /* 128-bit hash -> id */
 	struct groups tasks;   /* task_key -> task_value */
 	u64 drains;
+	u64 followed;      /* the drain, from 1 on, for which events were taken */
 	size_t tasks_look; /* with so many, or from then on, it is looked who has ended */
 	u64 tasks_look_ns;
 	struct groups cgroups; /* id -> 1 */

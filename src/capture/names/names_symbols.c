@@ -14,6 +14,7 @@
 #include "sym/rootfs.h"
 
 #define REST_MOST_NS (300 * NSEC_PER_SEC)
+#define REST_WATCHED_NS (4 * NSEC_PER_SEC) /* somebody waits for the names */
 
 /* The name that its program gave to code made at run time. */
 static int made_resolve(struct names *n, const struct frame_key *key, struct sym_frame *ret)
@@ -268,6 +269,11 @@ static int groups_symbolize(struct names *n, const struct pending *v, size_t cou
 	return rc;
 }
 
+static u64 rest_most(const struct names *n)
+{
+	return n->opt.capture && n->opt.capture->opt.watch_ns ? REST_WATCHED_NS : REST_MOST_NS;
+}
+
 bool names_rest(const struct names *n)
 {
 	return clock_mono_ns() < n->rest_ns;
@@ -298,7 +304,7 @@ int names_symbolize(struct names *n, bool last)
 	perf_maps_forget_ended(n->perf_maps);
 	n->resolved = n->frames.n;
 	now = clock_mono_ns();
-	n->rest_ns = now + MIN((now - begun) * n->opt.rest, REST_MOST_NS);
+	n->rest_ns = now + MIN((now - begun) * n->opt.rest, rest_most(n));
 	vec_free(&pending);
 	return rc;
 }

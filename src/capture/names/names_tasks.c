@@ -71,29 +71,41 @@ static int task_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 c
 	return names_put(n, &r.h);
 }
 
+/* Was it seen to take a name? Events are taken once a drain for that. */
+static bool comm_was_seen(struct names *n, u32 tgid)
+{
+	if (!follow_comm(n->follow, tgid) && n->followed != n->drains + 1) {
+		n->followed = n->drains + 1;
+		(void)follow_take(n->follow); /* /proc is left */
+	}
+	return follow_comm(n->follow, tgid) != NULL;
+}
+
 /*
  * A process has the name of its first thread. One that is told without a thread (tid 0) may come
- * with the name of any of its threads: where that is news, the process is asked, once a drain.
+ * with the name of any of its threads: where that is news, the process is asked, once a drain; one
+ * that has ended does not answer, which takes as long.
  */
 static int process_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 {
 	struct task_key key = {tgid, 0};
 	struct task_value *v = task_known(n, &key);
 	char name[PROC_COMM_MAX];
+	int rc;
 
-	if (tid == tgid || (v && !tid && !strncmp(v->comm, comm, COMM_LEN)))
-		return task_send(n, tgid, 0, comm, cgroup);
-	if (v && tid)
+	if (v && tid && tid != tgid)
 		return 0;
-	if (v && v->asked == n->drains + 1) {
+	if (tid == tgid || (v && !strncmp(v->comm, comm, COMM_LEN)) || comm_was_seen(n, tgid))
+		return task_send(n, tgid, 0, comm, cgroup);
+	if (v && v->asked == n->drains + 1)
 		snprintf(name, sizeof(name), "%s", v->comm);
-		comm = name;
-	} else if (!proc_comm_read((int)tgid, name)) {
-		comm = name;
-		if (v)
-			v->asked = n->drains + 1;
-	}
-	return task_send(n, tgid, 0, comm, cgroup);
+	else if (proc_comm_read((int)tgid, name))
+		snprintf(name, sizeof(name), "%.*s", COMM_LEN, comm);
+	rc = task_send(n, tgid, 0, name, cgroup);
+	v = groups_find(&n->tasks, &key);
+	if (v)
+		v->asked = n->drains + 1;
+	return rc;
 }
 
 int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)

@@ -187,6 +187,24 @@ static void a_process_is_not_called_as_its_thread(void **state)
 	fixture_remove(tree);
 }
 
+/* What it did comes by many keys, under the names of before and after it became another program. */
+static void who_has_ended_is_asked_once_a_drain(void **state)
+{
+	struct told t;
+	struct names *n = begin(&t);
+
+	(void)state;
+	for (u32 i = 0; i < 10; i++)
+		assert_int_equal(names_task(n, NEVER_THERE + 1, 0, i % 2 ? "ls" : "sh", 1), 0);
+	assert_int_equal(t.named, 1);
+	n->drains++;
+	for (u32 i = 0; i < 10; i++)
+		assert_int_equal(names_task(n, NEVER_THERE + 1, 0, i % 2 ? "ls" : "sh", 1), 0);
+	assert_int_equal(t.named, 2);
+	assert_string_equal(stream_comm(&t.stream, NEVER_THERE + 1, 0), "ls");
+	end(&t, n);
+}
+
 static u64 group_make(const char *dir)
 {
 	char path[64], whole[PATH_MAX];
@@ -316,6 +334,7 @@ int main(void)
 		cmocka_unit_test(address_spaces_of_the_dead_are_forgotten),
 		cmocka_unit_test(a_number_that_comes_back_is_another_task),
 		cmocka_unit_test(a_process_is_not_called_as_its_thread),
+		cmocka_unit_test(who_has_ended_is_asked_once_a_drain),
 		cmocka_unit_test(groups_that_are_gone_cost_no_walk_each),
 		cmocka_unit_test(a_group_with_a_kill_is_looked_for_at_once),
 		cmocka_unit_test(a_file_has_the_names_of_all),
