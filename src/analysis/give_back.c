@@ -47,11 +47,11 @@ static void pages_tell(
 		finding_line(r, f->try_, "Give back %s now: `redis-cli MEMORY PURGE`", buf);
 	else if (w->call)
 		finding_line(r, f->try_,
-			"Give back %s now; the program can make this call itself when it has freed "
+			"Give back %s now; the program can make this call itself after freeing "
 			"much: `gdb -p %u -batch -ex %s`",
 			buf, g->tgid, w->call);
 	finding_line(r, f->try_,
-		"Have it give back %s as it frees, from its next start on: `env %s COMMAND`", buf,
+		"Give back %s as it frees, from its next start on: `env %s COMMAND`", buf,
 		w->setting);
 	finding_line(r, f->undo,
 		"Start it without the setting; what was given back is faulted in again as the "
@@ -64,25 +64,25 @@ static void between_tell(struct report *r, struct finding *f, const struct give_
 
 	fmt_bytes(buf, g->between_bytes);
 	finding_line(r, f->evidence,
-		"%s of it is free blocks on pages that have live ones, too: these pages cannot be "
+		"%s of it is free blocks on pages that also hold live ones: these pages cannot be "
 		"given back",
 		buf);
 	if (!is_redis(g)) {
 		finding_line(r, f->try_,
-			"No setting gives back the other %s: only a program that moves its blocks, "
-			"or a new start.",
+			"No setting gives back the other %s: only moving its blocks or a restart "
+			"does.",
 			buf);
 		return;
 	}
 	finding_line(r, f->try_,
-		"Have redis move its blocks; where its jemalloc is the system's it says that it "
-		"cannot: `redis-cli CONFIG SET activedefrag yes`");
+		"Let redis move its blocks; with the system's jemalloc it says that it cannot: "
+		"`redis-cli CONFIG SET activedefrag yes`");
 	finding_line(r, f->undo, "`redis-cli CONFIG SET activedefrag no`");
 	finding_line(r, f->try_,
-		"Where it cannot, only a new start gives back these %s. Have it save its data and "
-		"end: `redis-cli SHUTDOWN SAVE`",
+		"If it cannot, only a restart gives back these %s. Save its data and stop it: "
+		"`redis-cli SHUTDOWN SAVE`",
 		buf);
-	finding_line(r, f->undo, "A new start needs no undo.");
+	finding_line(r, f->undo, "A restart needs no undo.");
 }
 
 bool give_back_tell(struct report *r, struct finding *f, const struct give_back *g)
@@ -93,16 +93,15 @@ bool give_back_tell(struct report *r, struct finding *f, const struct give_back 
 		w = strcmp(ways[i].allocator, g->allocator) ? w : &ways[i];
 	if (!w)
 		return false;
-	f->why = g->between_bytes > g->kept_bytes ? "A page goes back to the kernel when no block "
-						    "on it is in use: a few live "
-						    "blocks keep many pages that were full of them."
-						  : "Allocators keep freed pages for a while, as "
-						    "giving them back and faulting "
-						    "them in again takes time.";
+	f->why = g->between_bytes > g->kept_bytes
+			 ? "A page returns to the kernel only when no block on it is in use: a few "
+			   "live blocks can keep many pages."
+			 : "Allocators keep freed pages for a while, as returning them and "
+			   "faulting them in again costs time.";
 	if (g->decay_ms >= 0 && !strcmp(g->allocator, "jemalloc"))
 		finding_line(r, f->evidence,
-			"dirty_decay_ms is %lld; without background_thread it passes only while "
-			"the program allocates",
+			"dirty_decay_ms is %lld; without background_thread, decay happens only "
+			"while the program allocates",
 			(long long)g->decay_ms);
 	if (g->kept_bytes >= g->between_bytes / 8)
 		pages_tell(r, f, g, w);

@@ -119,14 +119,14 @@ static const char *title_of(
 
 	if (v->why == PLACEMENT_POLICY)
 		return report_text(r,
-			"%.16s (pid %u) runs on %s %s, and its policy %s puts its memory "
+			"%.16s (pid %u) runs on %s %s, but its policy %s puts its memory "
 			"elsewhere: %.0f %% is on %s %s",
 			p->comm, p->tgid, nodes_word(v->users), runs, p->policy, share,
 			nodes_word(v->far_on), on);
 	if (v->why == PLACEMENT_CPUSET)
 		return report_text(r,
-			"%.16s (pid %u) runs on %s %s, and its cpuset allows it no memory there: "
-			"%.0f %% is on %s %s",
+			"%.16s (pid %u) runs on %s %s, but its cpuset allows no memory there: %.0f "
+			"%% is on %s %s",
 			p->comm, p->tgid, nodes_word(v->users), runs, share, nodes_word(v->far_on),
 			on);
 	return report_text(r,
@@ -157,30 +157,28 @@ static void evidence_policy(struct report *r, const struct placement *p, struct 
 {
 	if (p->own)
 		finding_line(r, f->evidence,
-			"The policy %s is that of its mappings (mbind), by numa_maps", p->policy);
+			"Policy %s is set on its mappings (mbind), as numa_maps shows", p->policy);
 	else
 		finding_line(r, f->evidence,
-			"The policy %s is that of the process (set_mempolicy, which a program "
-			"calls "
-			"itself or numactl for it), by numa_maps",
+			"Policy %s is set for the process (set_mempolicy, called by the program or "
+			"by numactl), as numa_maps shows",
 			p->policy);
 	if (p->call)
 		finding_line(r, f->evidence, "It was set by %s", p->call);
 	else if (p->looked)
 		finding_line(r, f->evidence,
-			"The call that set it was not seen: it came before this look began, or was "
-			"lost");
+			"The call that set it was not seen: it came before this run, or was lost");
 }
 
 static void evidence_allowed(struct report *r, const struct placement *p,
 	const struct placement_verdict *v, struct finding *f)
 {
 	if (p->allowed_nodes && !(p->allowed_nodes & v->far_on))
-		finding_line(r, f->evidence, "It may run on CPUs of %s %s only (its affinity)",
+		finding_line(r, f->evidence, "Its affinity restricts it to CPUs of %s %s",
 			nodes_word(p->allowed_nodes), nodes_text(r, p->allowed_nodes));
 	if (p->allowed_memory && !(p->allowed_memory & v->users))
 		finding_line(r, f->evidence,
-			"Its cpuset (cpuset.mems of its control group) allows memory on %s %s only",
+			"Its cpuset (cpuset.mems of its control group) allows memory only on %s %s",
 			nodes_word(p->allowed_memory), nodes_text(r, p->allowed_memory));
 }
 
@@ -195,8 +193,8 @@ static void try_threads(struct report *r, const struct placement *p,
 		"`taskset -acp $(cat /sys/devices/system/node/node%u/cpulist) %u`",
 		v->home, p->tgid);
 	if (p->cpus)
-		finding_line(r, f->undo, "Let it run where it could: `taskset -acp %s %u`", p->cpus,
-			p->tgid);
+		finding_line(
+			r, f->undo, "Restore its affinity: `taskset -acp %s %u`", p->cpus, p->tgid);
 	else
 		finding_line(r, f->undo,
 			"Let it run everywhere: "
@@ -209,23 +207,21 @@ static void try_pages(struct report *r, const struct placement *p,
 {
 	const char *far = nodes_text(r, v->far_on), *users = nodes_text(r, v->users);
 	const char *rest = v->why == PLACEMENT_POLICY
-				   ? " (what it allocates from then on goes by the policy again)"
+				   ? " (what it allocates later follows the policy again)"
 				   : "";
 
 	if (p->ended)
 		return;
 	if (p->allowed_memory && !(p->allowed_memory & v->users)) {
 		finding_line(r, f->try_,
-			"Allow it memory where it runs: add %s %s to cpuset.mems of its control "
-			"group",
+			"Allow memory where it runs: add %s %s to cpuset.mems of its control group",
 			nodes_word(v->users), users);
 		finding_line(
-			r, f->undo, "cpuset.mems as it was: %s", nodes_text(r, p->allowed_memory));
+			r, f->undo, "Restore cpuset.mems: %s", nodes_text(r, p->allowed_memory));
 		return;
 	}
-	finding_line(r, f->try_,
-		"Move its pages to its threads, a copy, once%s: `migratepages %u %s %s`", rest,
-		p->tgid, far, users);
+	finding_line(r, f->try_, "Move its pages to its threads, once%s: `migratepages %u %s %s`",
+		rest, p->tgid, far, users);
 	finding_line(r, f->undo, "Move them back: `migratepages %u %s %s`", p->tgid, users, far);
 }
 
@@ -236,9 +232,8 @@ static void try_again(struct report *r, const struct placement *p,
 		return;
 	if (p->own) {
 		finding_line(r, f->try_,
-			"In the program: bind it to the node of the threads that use it, or leave "
-			"the "
-			"call out");
+			"In the program: bind the memory to the node of the threads that use it, "
+			"or remove the call");
 		return;
 	}
 	if (!p->command) {
@@ -252,26 +247,25 @@ static void try_again(struct report *r, const struct placement *p,
 	finding_command(r, f->try_, p->command,
 		"Start it with its memory where it runs: `numactl --cpunodebind=%u --preferred=%u",
 		v->user, v->user);
-	finding_line(r, f->undo, "Start it as it was started before");
+	finding_line(r, f->undo, "Start it as before");
 }
 
 static const char *why_text(const struct placement *p, const struct placement_verdict *v)
 {
 	if (v->why == PLACEMENT_POLICY && strstr(p->policy, "balancing"))
-		return "Memory goes where its policy says, whoever uses it, and automatic NUMA "
-		       "balancing moves it among the nodes of the policy only. Each miss of the "
-		       "caches then crosses the link between the nodes.";
+		return "Memory goes where its policy says, whichever thread uses it, and automatic "
+		       "NUMA balancing moves it only among the policy's nodes. Each cache miss "
+		       "then crosses the link between nodes.";
 	if (v->why == PLACEMENT_POLICY)
-		return "Memory goes where its policy says, whoever uses it, and automatic NUMA "
-		       "balancing leaves it there: it looks only at memory without a policy. Each "
-		       "miss of the caches then crosses the link between the nodes.";
+		return "Memory goes where its policy says, whichever thread uses it, and automatic "
+		       "NUMA balancing leaves it there: it handles only memory without a policy. "
+		       "Each cache miss then crosses the link between nodes.";
 	if (v->why == PLACEMENT_CPUSET)
 		return "A cpuset that allows CPUs of one node and memory of another makes all of "
-		       "its "
-		       "memory remote: each miss of the caches crosses the link between the nodes.";
-	return "Pages stay on the node where they were first touched. Threads that moved, or an "
-	       "initialisation by another thread, leave them far away: each miss of the caches "
-	       "then crosses the link between the nodes.";
+		       "its memory remote: each cache miss crosses the link between nodes.";
+	return "Pages stay on the node where they were first touched. Threads that moved, or "
+	       "initialisation by another thread, leave them far away: each cache miss then "
+	       "crosses the link between nodes.";
 }
 
 int placement_tell(struct report *r, const struct placement *p, const struct placement_verdict *v)
@@ -286,12 +280,11 @@ int placement_tell(struct report *r, const struct placement *p, const struct pla
 		return -ENOMEM;
 	f->tgid = p->tgid;
 	f->title = title_of(r, p, v);
-	f->confidence =
-		v->why == PLACEMENT_TOUCHED
-			? "medium: where its pages are is exact, where it ran estimated (CPU "
-			  "time, by the CPU each thread was on last)"
-			: "high: pages and what binds them are exact; where it ran is estimated "
-			  "(CPU time, by the CPU each thread was on last)";
+	f->confidence = v->why == PLACEMENT_TOUCHED
+				? "medium: where its pages are is exact, where it ran is estimated "
+				  "(CPU time, by each thread's last CPU)"
+				: "high: its pages and their policy are exact; where it ran is "
+				  "estimated (CPU time, by each thread's last CPU)";
 	evidence_nodes(r, p, f);
 	if (v->why == PLACEMENT_POLICY)
 		evidence_policy(r, p, f);

@@ -105,7 +105,7 @@ static void compaction_change(struct report *r, const struct thp_test *t, struct
 		setting_change(r, s, "enabled", enabled, "madvise");
 	if (!s->setting)
 		finding_line(r, s->try_,
-			"With defrag '%s' no fault should compact: see who does with `memwhy thp "
+			"With defrag '%s' no fault should compact: find who does with `memwhy thp "
 			"--stacks`",
 			defrag);
 	finding_line(r, s->verify, "`memwhy thp --table symptoms --for 30s`");
@@ -149,7 +149,7 @@ static void reclaim_change(struct report *r, const struct thp_test *t, struct th
 		setting_change(r, s, "defrag", defrag, "never");
 	else if (!strcmp(defrag, "never"))
 		finding_line(r, s->try_,
-			"With defrag 'never' no fault should reclaim: see who does with `memwhy "
+			"With defrag 'never' no fault should reclaim: find who does with `memwhy "
 			"reclaim --by process,order`");
 	else if (defrag[0])
 		setting_change(r, s, "defrag", defrag, "madvise");
@@ -162,7 +162,7 @@ static void reclaim_free_tell(struct report *r, const struct thp_facts *f, struc
 
 	if (f->samples && f->high)
 		finding_line(r, s->evidence,
-			"free memory was at least %s, the zones' high watermarks are %s together",
+			"free memory was at least %s; the zones' high watermarks total %s",
 			fmt_bytes(free, f->free_min * PAGE), fmt_bytes(high, f->high * PAGE));
 }
 
@@ -206,10 +206,10 @@ static void reclaim_test(struct report *r, const struct thp_test *t, struct thp_
 		fmt_ns(ns, l.ns), report_share_text(r, l.ns));
 	s->cost_ns = l.ns;
 	s->confidence = f->reclaim.compared + f->kswapd.compared
-				? "high: free memory was compared as each of them began"
-				: "medium: free memory was looked at once a second";
+				? "high: free memory was compared at the start of each"
+				: "medium: free memory was read once a second";
 	s->why = "No free block of 512 pages was left, though memory was free above the high "
-		 "watermarks: reclaim takes pages in use to make one. With defrag=madvise only "
+		 "watermarks: reclaim takes pages in use to make one. With defrag=madvise, only "
 		 "mappings that asked for huge pages do that.";
 	load_tell(r, s, "direct reclaim for huge pages", &f->reclaim);
 	load_tell(r, s, "kswapd awake for huge pages", &f->kswapd);
@@ -266,8 +266,8 @@ static void bloat_change(struct report *r, const struct thp_test *t, struct thp_
 		setting_change(r, s, "enabled", enabled, "madvise");
 	else
 		finding_line(r, s->try_,
-			"These mappings asked for huge pages: use MADV_HUGEPAGE only where memory "
-			"is used densely. Settings bind those that khugepaged makes:");
+			"These mappings asked for huge pages: use MADV_HUGEPAGE only for densely "
+			"used memory. These settings affect only khugepaged:");
 	if (none && none->last > 64)
 		setting_change(
 			r, s, "khugepaged/max_ptes_none", report_text(r, "%llu", none->last), "64");
@@ -279,7 +279,7 @@ static void bloat_change(struct report *r, const struct thp_test *t, struct thp_
 			"With max_ptes_none below 511, shrink_underused splits mostly zero huge "
 			"pages under memory pressure.");
 	finding_line(r, s->try_,
-		"It counts for new memory: what is mapped stays huge until it is split or the "
+		"It affects new memory only: what is mapped stays huge until it is split or the "
 		"program restarts");
 	finding_line(r, s->verify, "`memwhy thp --table resident --for 10s`");
 }
@@ -309,14 +309,14 @@ static void bloat_test(struct report *r, const struct thp_test *t, struct thp_sy
 	s->name = "bloat";
 	s->title = report_text(r,
 		n && in_advance == n
-			? "Huge pages of %s are all zero: about %s is set aside in advance, and "
+			? "Huge pages of %s are all zero: about %s is reserved ahead of use, and "
 			  "not used so far"
 			: "Huge pages are mostly untouched in %s: about %s of memory wasted",
 		n == 1 ? who : report_text(r, "%llu processes", n), fmt_bytes(text, waste));
 	s->confidence = "medium: estimated from a sample; memory that is zero may be in use";
 	s->why = "A huge page takes 2 MiB of memory when its first byte is touched, or when "
-		 "khugepaged puts a few small pages together (max_ptes_none of 512 may be "
-		 "missing). What the program never touches is zero, and lost to others.";
+		 "khugepaged collapses a few small pages (max_ptes_none of 512 may be missing). "
+		 "What the program never touches is zero, and lost to others.";
 	if (!n)
 		finding_line(r, s->evidence,
 			"%s of anonymous huge pages in the biggest processes, %llu pages read: no "

@@ -344,11 +344,12 @@ static void tell_evidence(
 		fmt_bytes(a, cg->usage_bytes));
 	if (cg->h.flags & CGROUP_HAS_PARTS)
 		finding_line(r, f->evidence,
-			"anonymous %s, page cache %s, tmpfs and shared memory %s, kernel %s; not "
-			"reclaimable (locked) %s",
+			"anonymous %s, page cache %s, tmpfs and shared memory %s, kernel %s%s",
 			fmt_bytes(a, cg->anon_bytes), fmt_bytes(b, cg->file_bytes),
 			fmt_bytes(c, cg->shmem_bytes), fmt_bytes(d, cg->kernel_bytes),
-			fmt_bytes(e, cg->locked_bytes));
+			cg->locked_bytes ? report_text(r, "; locked (unreclaimable) %s",
+						   fmt_bytes(e, cg->locked_bytes))
+					 : "");
 	if (p->refaults)
 		finding_line(r, f->evidence,
 			"%llu pages (%s) were needed again soon after they were evicted%s",

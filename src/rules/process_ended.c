@@ -141,18 +141,18 @@ static void heap_tell(struct report *r, struct finding *x, const struct crash *c
 	char a[UNIT_BUF];
 
 	x->title = report_text(
-		r, "%s, as its heap met its limit of %s", x->title, fmt_bytes(a, c->limit_bytes));
-	finding_line(r, x->evidence, "what it was started with allows its heap %s",
+		r, "%s, as its heap hit its limit of %s", x->title, fmt_bytes(a, c->limit_bytes));
+	finding_line(r, x->evidence, "its start options allow its heap %s",
 		fmt_bytes(a, c->limit_bytes));
-	x->why = "A runtime whose heap may not grow ends the program, whatever memory is free: the "
-		 "kernel counts no kill.";
+	x->why = "A runtime whose heap may not grow ends the program, however much memory is free: "
+		 "the kernel counts no kill.";
 	finding_line(r, x->try_,
 		"If it needs that much, start it with a larger heap: --max-old-space-size=%llu "
 		"(Node.js), -Xmx%llum (Java)",
 		c->limit_bytes * 2 >> 20, c->limit_bytes * 2 >> 20);
 	finding_line(r, x->try_,
-		"Else find what it keeps: `node --heapsnapshot-near-heap-limit=1` writes what is "
-		"in the heap before it ends (Java: -XX:+HeapDumpOnOutOfMemoryError).");
+		"Else find what it keeps: `node --heapsnapshot-near-heap-limit=1` writes a heap "
+		"snapshot before it ends (Java: -XX:+HeapDumpOnOutOfMemoryError).");
 }
 
 static void stack_tell(struct report *r, struct finding *x, const struct crash *c, bool main)
@@ -161,17 +161,18 @@ static void stack_tell(struct report *r, struct finding *x, const struct crash *
 
 	x->title = main ? report_text(r, "%s, as its stack is used up: RLIMIT_STACK is %s",
 				  x->title, fmt_bytes(a, c->limit_bytes))
-			: report_text(r, "%s, as the stack of a thread of it is used up", x->title);
+			: report_text(
+				  r, "%s, as the stack of one of its threads is used up", x->title);
 	finding_line(r, x->evidence, "it touched what lies at the end of its stack pointer, %s",
-		main ? "below all that its stack may have" : "past its thread's stack");
-	x->why = "A stack grows up to a limit, whatever memory is free: calls that nest too deep, "
+		main ? "beyond its maximum stack size" : "past that thread's stack");
+	x->why = "A stack grows up to a limit, however much memory is free: calls nested too deep, "
 		 "or large arrays on it, end the process.";
 	finding_line(r, x->try_,
-		"See which calls nest, in gdb with its core (bt -20 there): `coredumpctl gdb`");
+		"See which calls nest, in gdb with the core dump (bt -20): `coredumpctl gdb`");
 	if (main)
 		finding_line(r, x->try_,
-			"If it needs that much, where it is started (or LimitSTACK= of its unit): "
-			"`ulimit -s %llu`",
+			"If it needs that much, set it where it is started (or LimitSTACK= of its "
+			"unit): `ulimit -s %llu`",
 			c->limit_bytes * 2 >> 10);
 	else
 		finding_line(r, x->try_,
@@ -186,17 +187,16 @@ static void files_tell(struct report *r, struct finding *x, const struct held_fi
 	x->title = report_text(r, "%s, as the tmpfs %s is full: %s", x->title,
 		held_place_text(r, held_text(r, full->mount)), fmt_bytes(a, full->limit_bytes));
 	finding_line(r, x->evidence, "files in it take %s", fmt_bytes(a, full->used_bytes));
-	x->why =
-		"A file that is mapped takes memory when a page of it is first touched. Where the "
-		"file system has no room left, there is no call that could fail: the process ends.";
-	finding_line(r, x->try_, "Remove what nobody needs there, or give it more room:");
+	x->why = "A mapped file takes memory when its pages are first touched. If the file system "
+		 "is full then, no call can fail, so the process ends.";
+	finding_line(r, x->try_, "Remove what is not needed there, or enlarge it:");
 	held_tell_remount(
 		r, x->try_, held_text(r, full->mount), "size", full->limit_bytes * 2 / 1024, "k");
 	held_tell_remount(
 		r, x->undo, held_text(r, full->mount), "size", full->limit_bytes / 1024, "k");
 	finding_line(r, x->try_,
 		"For a container: a larger --shm-size, or an emptyDir with medium Memory. In the "
-		"program: posix_fallocate() fails where a touch would end it.");
+		"program: posix_fallocate() fails instead of a touch ending it.");
 }
 
 static void pool_tell(struct report *r, struct finding *x, const struct facts *f)
@@ -204,12 +204,11 @@ static void pool_tell(struct report *r, struct finding *x, const struct facts *f
 	u64 now = facts_last(f, "HugePages_Total");
 
 	x->title = report_text(
-		r, "%s, as the pool of huge pages is empty: all %llu are taken", x->title, now);
+		r, "%s, as the pool of huge pages is empty: all %llu are in use", x->title, now);
 	finding_line(r, x->evidence, "HugePages_Free was no more than HugePages_Rsvd");
-	x->why =
-		"Huge pages that were not reserved when they were mapped (MAP_NORESERVE, or a pool "
-		"of another node) are taken at the first touch, and end the process where there "
-		"are none.";
+	x->why = "Huge pages that were not reserved when they were mapped (MAP_NORESERVE, or a "
+		 "pool of another node) are taken at the first touch, which ends the process if "
+		 "none is free.";
 	finding_line(r, x->try_, "`sysctl -w vm.nr_hugepages=%llu`", now * 2);
 	finding_line(r, x->undo, "`sysctl -w vm.nr_hugepages=%llu`", now);
 }
@@ -229,8 +228,8 @@ static void tell(
 		k->reason == REASON_HEAP ? "itself (SIGABRT)"
 		: files                  ? "SIGBUS"
 					 : "SIGSEGV",
-		c->count > 1 ? report_text(r, ", as %u of its name were", c->count) : "");
-	x->confidence = files ? "medium: what was full then is concluded from what is full"
+		c->count > 1 ? report_text(r, ", as were %u of that name", c->count) : "");
+	x->confidence = files ? "medium: what was full then is inferred from what is full now"
 			      : "high: seen as it ended";
 	finding_line(r, x->evidence, "it had %s of anonymous memory",
 		fmt_bytes(

@@ -133,15 +133,15 @@ static void tell_try(struct report *r, struct finding *f, const struct reader *p
 	u64 kib = p->ahead_bytes >> 10;
 
 	finding_line(r, f->try_,
-		"Have it say that it reads at random: posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM) "
-		"after open(), madvise(MADV_RANDOM) of a mapping.");
+		"Tell the kernel that it reads at random: posix_fadvise(fd, 0, 0, "
+		"POSIX_FADV_RANDOM) after open(), madvise(MADV_RANDOM) on a mapping.");
 	if (!file || kib <= DEFAULT_KIB) {
-		finding_line(r, f->undo, "Leave that out again.");
+		finding_line(r, f->undo, "Remove that call again.");
 		return;
 	}
 	finding_line(r, f->try_,
-		"Or read less far ahead on this device, for all of its files (%llu KiB is the "
-		"kernel's default; who reads large files in one go may want more): `echo %llu > "
+		"Or reduce read-ahead on this device, for all of its files (%llu KiB is the "
+		"kernel's default; sequential reads of large files may want more): `echo %llu > "
 		"%s`",
 		DEFAULT_KIB, DEFAULT_KIB, file);
 	finding_line(r, f->undo, "`echo %llu > %s`", kib, file);
@@ -161,25 +161,24 @@ static void tell(
 	f->cgroup = p->cgroup; /* whose limit, where it is met, is met for pages that nobody uses */
 	f->losses = LOSS_REFAULT | LOSS_RECLAIM;
 	f->title = report_text(r,
-		"%s has %s a second read from disk and uses %.0f %% of it at most: it reads at "
-		"random, and the kernel reads %s ahead",
+		"%s causes %s a second to be read from disk and uses at most %.0f %% of it: it "
+		"reads at random, and the kernel reads %s ahead",
 		report_process(r, tgid), fmt_bytes(a, a_second(w, w->read)), 100 - share,
 		p->ahead_bytes ? fmt_bytes(b, p->ahead_bytes) : "far");
 	f->confidence = "high: what it asked for is the kernel's own count; pages that came into "
 			"the page cache are sampled, one in 64";
 	finding_line(r, f->evidence,
-		"in %.0f s %s came into the page cache for it; it asked for %s in read calls and "
-		"faults at most: %.0f %% were read in vain",
+		"in %.0f s %s came into the page cache for it; it asked for at most %s in read "
+		"calls and faults: %.0f %% was read for nothing",
 		w->seconds, fmt_bytes(a, w->read), fmt_bytes(b, w->used), share);
 	finding_line(r, f->evidence, "%.0f read calls and major faults a second, %s read for each",
 		(double)w->asks / w->seconds, fmt_bytes(c, w->read / MAX(w->asks, 1ULL)));
 	if (p->ahead_file)
 		finding_line(r, f->evidence, "read-ahead of the device: %s (%s)",
 			fmt_bytes(a, p->ahead_bytes), stream_string(r->stream, p->ahead_file));
-	f->why = "The kernel reads on behind what is asked for, and around what is touched in a "
-		 "mapping, as far as the device's read-ahead says. Who reads at random needs none "
-		 "of it: the disk works for nothing, and these pages push others out of the page "
-		 "cache.";
+	f->why = "The kernel reads beyond what is asked for, and around what is touched in a "
+		 "mapping, up to the device's read-ahead. Random readers use none of it: the disk "
+		 "works for nothing, and these pages evict others from the page cache.";
 	tell_try(r, f, p);
 	finding_line(r, f->verify, "`memwhy check --for 15s -p %u`", tgid);
 }

@@ -99,10 +99,10 @@ const char *runtime_own_caller(const struct report *r, u32 stack)
 #define TUNABLES                                                       \
 	"`export GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:" \
 	"glibc.malloc.trim_threshold=1073741824`"
-#define TUNABLES_LARGE                                                                            \
-	"`export GLIBC_TUNABLES=glibc.malloc.mmap_max=0:"                                         \
-	"glibc.malloc.trim_threshold=%llu` (blocks above 32 "                                     \
-	"MiB have mappings of their own as long as mmap_max is not 0; in threads other than the " \
+#define TUNABLES_LARGE                                                                \
+	"`export GLIBC_TUNABLES=glibc.malloc.mmap_max=0:"                             \
+	"glibc.malloc.trim_threshold=%llu` (blocks above 32 "                         \
+	"MiB get their own mappings unless mmap_max is 0; in threads other than the " \
 	"first those above 64 MiB have them all the same)"
 
 static bool is_large(const struct runtime_habit *h)
@@ -120,23 +120,23 @@ static void unknown_tell(struct report *r, struct finding *f, const struct runti
 	if (h->caller) {
 		finding_line(r, f->try_,
 			"Its own code makes these calls (%s), not an allocator: no setting of one "
-			"helps. Have that code keep the mapping and use it again.",
+			"helps. Make that code keep the mapping and reuse it.",
 			h->caller);
 		return;
 	}
 	finding_line(r, f->try_,
-		"Have its allocator or runtime keep what it will need again (which one it has was "
+		"Let its allocator or runtime keep what it will need again (which one it is was "
 		"not seen). Go: a higher GOGC, no debug.FreeOSMemory(); Java: -Xms as large as "
 		"-Xmx; jemalloc: MALLOC_CONF=dirty_decay_ms:10000,muzzy_decay_ms:10000.");
 	if (is_large(h))
 		finding_line(r, f->try_,
-			"For malloc() of glibc, before the program is started: " TUNABLES_LARGE,
+			"For glibc malloc(), before the program is started: " TUNABLES_LARGE,
 			trim_threshold(h));
 	else
 		finding_line(r, f->try_,
-			h->maps ? "For malloc() of glibc, before the program is started: " TUNABLES
-				: "For malloc() of glibc: no malloc_trim(), and before the program "
-				  "is started: " TUNABLES);
+			h->maps ? "For glibc malloc(), before the program is started: " TUNABLES
+				: "For glibc malloc(): no malloc_trim(), and before the program is "
+				  "started: " TUNABLES);
 }
 
 void runtime_tell_keep(
@@ -146,44 +146,43 @@ void runtime_tell_keep(
 	case RUNTIME_GLIBC:
 		if (is_large(h))
 			finding_line(r, f->try_,
-				"Have malloc() of glibc keep what free() gives it. Before the "
+				"Let glibc malloc() keep what free() returns to it. Before the "
 				"program is started: " TUNABLES_LARGE,
 				trim_threshold(h));
 		else
 			finding_line(r, f->try_,
-				"Have malloc() of glibc keep what free() gives it (but no setting "
+				"Let glibc malloc() keep what free() returns to it (but no setting "
 				"stops malloc_trim()). Before the program is started: " TUNABLES);
 		return;
 	case RUNTIME_JEMALLOC:
 		finding_line(r, f->try_,
-			"Have jemalloc keep what it will need again, before the program is "
-			"started: `export MALLOC_CONF=dirty_decay_ms:10000,muzzy_decay_ms:10000`");
+			"Let jemalloc keep what it will need again, before the program is started: "
+			"`export MALLOC_CONF=dirty_decay_ms:10000,muzzy_decay_ms:10000`");
 		return;
 	case RUNTIME_TCMALLOC:
 		finding_line(r, f->try_,
-			"Have tcmalloc give back more slowly, before the program is started: "
+			"Let tcmalloc release memory more slowly, before the program is started: "
 			"`export TCMALLOC_RELEASE_RATE=0.1`");
 		return;
 	case RUNTIME_GO:
 		finding_line(r, f->try_,
-			"Have the Go runtime collect less often, before the program is started: "
-			"`export GOGC=200` (with GOMEMLIMIT as a bound); calls of "
-			"debug.FreeOSMemory() give all back at once: leave them out.");
+			"Let the Go runtime collect less often, before the program is started: "
+			"`export GOGC=200` (with GOMEMLIMIT as a bound); remove calls of "
+			"debug.FreeOSMemory(), which release everything at once.");
 		finding_line(r, f->try_,
-			"That changes nothing where GOMEMLIMIT, or debug.SetMemoryLimit(), is "
-			"hardly "
-			"above what it keeps: near that limit it collects all the time and gives "
-			"back at once. Raise that, then.");
+			"That changes nothing if GOMEMLIMIT, or debug.SetMemoryLimit(), is hardly "
+			"above its live heap: near that limit it collects and releases all the "
+			"time. Then raise the limit.");
 		return;
 	case RUNTIME_JAVA:
 		finding_line(r, f->try_,
-			"Have the Java heap stay as large as it gets: -Xms as large as -Xmx, and "
-			"no periodic collections that shrink it (-XX:G1PeriodicGCInterval=0).");
+			"Keep the Java heap from shrinking: -Xms as large as -Xmx, and no periodic "
+			"collections that shrink it (-XX:G1PeriodicGCInterval=0).");
 		return;
 	case RUNTIME_V8:
 		finding_line(r, f->try_,
-			"Have the heap of V8 keep its young generation: "
-			"--max-semi-space-size=64 makes its collections rarer.");
+			"Let V8 keep a larger young generation: --max-semi-space-size=64 makes its "
+			"collections rarer.");
 		return;
 	case RUNTIME_UNKNOWN:
 		break;
@@ -203,27 +202,27 @@ static bool is_beside(const struct runtime_heap *h)
 static void v8_buffers_tell(struct report *r, struct finding *f)
 {
 	finding_line(r, f->try_,
-		"Not in the heap of V8 are Buffers, typed arrays and what native addons take: look "
-		"at external and arrayBuffers of process.memoryUsage(), and for streams whose data "
-		"nobody takes (write() that returned false).");
+		"Buffers, typed arrays and native addons' memory are outside the V8 heap: check "
+		"external and arrayBuffers of process.memoryUsage(), and look for streams whose "
+		"data is not consumed (write() returned false).");
 }
 
 static void java_native_tell(struct report *r, struct finding *f, u32 tgid)
 {
 	finding_line(r, f->try_,
-		"Not in a Java heap are direct buffers (ByteBuffer.allocateDirect), threads, "
-		"classes and what native libraries take. How many direct buffers there are: "
-		"`jcmd %u GC.class_histogram -all | grep java.nio.Direct`",
+		"Direct buffers (ByteBuffer.allocateDirect), threads, classes and native "
+		"libraries' memory are outside the Java heap. Count the direct buffers: `jcmd %u "
+		"GC.class_histogram -all | grep java.nio.Direct`",
 		tgid);
 	finding_line(r, f->try_,
 		"By kind, if it is started with -XX:NativeMemoryTracking=summary: `jcmd %u "
 		"VM.native_memory summary`",
 		tgid);
 	finding_line(r, f->try_,
-		"Bound direct buffers where it is started: -XX:MaxDirectMemorySize=256m (what "
-		"does not fit then fails with OutOfMemoryError). A larger -Xmx does not help.");
+		"Limit direct buffers where it is started: -XX:MaxDirectMemorySize=256m (beyond "
+		"that, OutOfMemoryError). A larger -Xmx does not help.");
 	finding_line(r, f->try_,
-		"What native code allocates and does not free: `memwhy leak -p %u --for 60s`",
+		"See what native code allocates and does not free: `memwhy leak -p %u --for 60s`",
 		tgid);
 }
 
@@ -234,12 +233,12 @@ static void beside_tell(
 
 	if (is_beside(h))
 		finding_line(r, f->evidence,
-			"what it was started with allows its heap %s, and it had %s already: what "
-			"grows is most likely outside that heap",
+			"its start options allow its heap %s, and it had %s already: what grows is "
+			"most likely outside that heap",
 			fmt_bytes(a, h->limit_bytes), fmt_bytes(b, h->least_bytes));
 	else
 		finding_line(r, f->evidence,
-			"its address space grows by as much: a Java heap has its addresses from "
+			"its address space grows by as much: a Java heap reserves its addresses at "
 			"the start, so what grows is most likely outside that heap");
 	if (runtime == RUNTIME_V8)
 		v8_buffers_tell(r, f);
@@ -286,28 +285,26 @@ static void part_look(void *arg, const struct stack_line *l)
 
 static void go_stacks_tell(struct report *r, struct finding *f, u32 tgid)
 {
-	f->why =
-		"What it takes is stacks of goroutines: ever more of them that do not end, as they "
-		"wait for a channel or a lock for ever, or some that call ever deeper.";
+	f->why = "It grows by goroutine stacks: ever more goroutines that do not end, as they wait "
+		 "forever for a channel or a lock, or some that recurse ever deeper.";
 	finding_line(r, f->try_,
-		"A heap profile does not have them. How many there are, and where they wait: "
-		"/debug/pprof/goroutine?debug=1 of net/http/pprof; or, which ends the program, "
-		"`kill -QUIT %u` and its standard error.",
+		"A heap profile does not include them. How many there are, and where they wait: "
+		"/debug/pprof/goroutine?debug=1 of net/http/pprof; or `kill -QUIT %u`, which ends "
+		"the program and dumps them to its standard error.",
 		tgid);
 }
 
 static void classes_tell(struct report *r, struct finding *f, u32 tgid)
 {
-	f->why = "What it takes is outside of the Java heap, for classes (metaspace): they are "
-		 "loaded or generated all the time, and stay as long as something refers to their "
-		 "class loader.";
+	f->why = "It grows outside the Java heap, by classes (metaspace): they keep being loaded "
+		 "or generated, and stay as long as something refers to their class loader.";
 	finding_line(r, f->try_,
-		"Which class loaders there are, by type: `jcmd %u VM.classloader_stats | awk "
-		"'{print $NF}' | sort | uniq -c | sort -rn | head`",
+		"Count class loaders by type: `jcmd %u VM.classloader_stats | awk '{print $NF}' | "
+		"sort | uniq -c | sort -rn | head`",
 		tgid);
 	finding_line(r, f->try_,
-		"Bound them where it is started: -XX:MaxMetaspaceSize=256m (what does not fit then "
-		"fails with OutOfMemoryError). A larger -Xmx does not help.");
+		"Limit them where it is started: -XX:MaxMetaspaceSize=256m (beyond that, "
+		"OutOfMemoryError). A larger -Xmx does not help.");
 }
 
 /* Where the code path tells what is taken. False: it does not. */
@@ -350,40 +347,38 @@ void runtime_tell_growth(
 	switch (runtime) {
 	case RUNTIME_JAVA:
 		finding_line(r, f->try_,
-			"A Java heap may only fill up to its limit (-Xmx). What is in it, and that "
-			"limit: `jcmd %u GC.heap_info`, `jcmd %u GC.class_histogram -all | head "
-			"-30` "
-			"(without -all it would collect all garbage first)",
+			"A Java heap may just be filling up to its limit (-Xmx). Its contents and "
+			"that limit: `jcmd %u GC.heap_info`, `jcmd %u GC.class_histogram -all | "
+			"head -30` (without -all it would collect all garbage first)",
 			tgid, tgid);
 		return;
 	case RUNTIME_V8:
 		finding_line(r, f->try_,
-			"A heap of V8 may only fill up to its limit (--max-old-space-size, in "
-			"MiB). What is in it: a heap snapshot (node --heapsnapshot-signal=SIGUSR2, "
-			"or the inspector).");
+			"A V8 heap may just be filling up to its limit (--max-old-space-size, in "
+			"MiB). For its contents take a heap snapshot (node "
+			"--heapsnapshot-signal=SIGUSR2, or the inspector).");
 		return;
 	case RUNTIME_GO:
 		finding_line(r, f->try_,
-			"A Go heap doubles before it is collected (GOGC), up to GOMEMLIMIT. What "
-			"is in it: /debug/pprof/heap of net/http/pprof.");
+			"A Go heap doubles before it is collected (GOGC), up to GOMEMLIMIT. For "
+			"its contents: /debug/pprof/heap of net/http/pprof.");
 		finding_line(r, f->try_,
-			"See what it maps by itself, past that heap (syscall.Mmap, cgo): `memwhy "
-			"maps --stacks=user --for 60s -p %u`",
+			"See what it maps outside that heap (syscall.Mmap, cgo): `memwhy maps "
+			"--stacks=user --for 60s -p %u`",
 			tgid);
 		return;
 	case RUNTIME_UNKNOWN:
 		finding_line(r, f->try_,
-			"A runtime with a heap of its own may only fill it up to its limit (-Xmx, "
-			"--max-old-space-size, GOMEMLIMIT): its own tools tell what is in it (jcmd "
-			"GC.class_histogram, a heap snapshot of Node.js, pprof of Go, "
-			"tracemalloc).");
+			"A managed heap may just be filling up to its limit (-Xmx, "
+			"--max-old-space-size, GOMEMLIMIT): the runtime's own tools show its "
+			"contents (jcmd GC.class_histogram, a heap snapshot of Node.js, pprof of "
+			"Go, tracemalloc).");
 		break;
 	default:
 		break;
 	}
 	finding_line(r, f->try_,
-		"See what it maps by itself, past malloc(): `memwhy maps --stacks=user --for 60s "
-		"-p "
-		"%u`",
+		"See what it maps directly, bypassing malloc(): `memwhy maps --stacks=user --for "
+		"60s -p %u`",
 		tgid);
 }

@@ -39,10 +39,10 @@ static void tell_pool(struct report *r, const struct held *h, size_t i)
 	if ((double)bytes >= HELD_MOST_PART * (double)r->stream->host.memory_bytes)
 		x->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP | LOSS_COMPACTION;
 	x->title = report_text(r,
-		"Idle huge pages: %llu of the %llu reserved %s pages are used by nobody, %s, %s",
-		idle, nr, pools[i].name, fmt_bytes(a, bytes), held_share(r, bytes));
+		"Idle huge pages: %llu of the %llu reserved %s pages are unused, %s, %s", idle, nr,
+		pools[i].name, fmt_bytes(a, bytes), held_share(r, bytes));
 	x->confidence =
-		"high: the kernel's own counts; whether somebody will want them later is not known";
+		"high: the kernel's own counts; whether they will be needed later is not known";
 	finding_line(r, x->evidence, "nr_hugepages %llu, free %llu, reserved for mappings %llu", nr,
 		unused, promised);
 	held_tell_cost(r, x, &h->facts, bytes);
@@ -51,10 +51,9 @@ static void tell_pool(struct report *r, const struct held *h, size_t i)
 			"the setting (vm.nr_hugepages, or hugepages= on the kernel's "
 			"command line) asks for %llu",
 			facts_last(&h->facts, "vm.nr_hugepages"));
-	x->why = "Pages in the hugetlb pool are taken from all other use: neither programs nor the "
-		 "page "
-		 "cache get them, and reclaim cannot take them back, also when nobody uses them.";
-	finding_line(r, x->try_, "Give back what is not used:");
+	x->why = "Pages in the hugetlb pool are lost to all other use: neither programs nor the "
+		 "page cache get them, and reclaim cannot free them, even when unused.";
+	finding_line(r, x->try_, "Release what is not used:");
 	finding_line(r, x->try_, "`echo %llu > %s`", nr - idle, file);
 	finding_line(r, x->undo, "`echo %llu > %s`", nr, file);
 	finding_line(r, x->verify, "`grep -i huge /proc/meminfo`");
@@ -81,22 +80,21 @@ static void tell_pool_files(struct report *r, const struct held *h)
 		return;
 	x->held_bytes = files;
 	x->title = report_text(r,
-		"%s of huge pages are in use, but no process that was seen has touched them, %s: "
-		"files in a hugetlbfs, or segments",
+		"%s of huge pages are in use, but touched by no process that was seen, %s: files "
+		"in a hugetlbfs, or segments",
 		fmt_bytes(a, files), held_share(r, files));
 	x->confidence = "high for the size: pages in use less HugetlbPages of all processes; which "
-			"files it is was not looked at";
+			"files they are was not checked";
 	finding_line(r, x->evidence, "in use %s, of which processes have touched %s",
 		fmt_bytes(a, used), fmt_bytes(b, h->totals.hugetlb_bytes));
-	x->why =
-		"A file in a hugetlbfs keeps its huge pages until it is removed, also when whoever "
-		"made it has ended (DPDK, databases, hypervisors that were killed).";
-	finding_line(r, x->try_, "See them, and remove what no program opens any more:");
+	x->why = "A file in a hugetlbfs keeps its huge pages until it is removed, even after its "
+		 "creator has ended (DPDK, databases, killed hypervisors).";
+	finding_line(r, x->try_, "List them, and remove what no program opens any more:");
 	finding_line(r, x->try_,
 		"`findmnt -nlt hugetlbfs -o TARGET | xargs -d '\\n' -rI{} find {} -xdev -type f "
 		"-size "
 		"+0 -ls; ipcs -m`");
-	finding_line(r, x->undo, "What was in a file that is gone does not come back.");
+	finding_line(r, x->undo, "The contents of removed files are lost.");
 	finding_line(r, x->verify, "`grep HugePages_ /proc/meminfo`");
 }
 
@@ -115,21 +113,19 @@ static void tell_unevictable(struct report *r, const struct held *h)
 		return;
 	x->held_bytes = bytes;
 	x->title = report_text(r,
-		"%s cannot be reclaimed and is not locked by mlock, %s: files in a ramfs, shared "
-		"memory that is locked (SHM_LOCK), or buffers of a GPU",
+		"%s cannot be reclaimed and is not locked by mlock, %s: files in a ramfs, locked "
+		"shared memory (SHM_LOCK), or GPU buffers",
 		fmt_bytes(a, bytes), held_share(r, bytes));
-	x->confidence =
-		"high for the size (Unevictable less Mlocked); whose it is was not looked at";
+	x->confidence = "high for the size (Unevictable less Mlocked); its owner was not checked";
 	finding_line(r, x->evidence, "Unevictable %s, Mlocked %s",
 		fmt_bytes(a, facts_last(&h->facts, "Unevictable")),
 		fmt_bytes(b, facts_last(&h->facts, "Mlocked")));
 	x->why = "A ramfs has no limit and no counter: what is written there stays in memory until "
-		 "it is removed, and df shows nothing of it. A tmpfs has a limit, and can be "
-		 "swapped.";
-	finding_line(r, x->try_, "See what is in each ramfs, and remove what nobody needs:");
+		 "it is removed, and df does not show it. A tmpfs has a limit, and can be swapped.";
+	finding_line(r, x->try_, "See what is in each ramfs, and remove what is not needed:");
 	finding_line(r, x->try_, "`findmnt -nlt ramfs -o TARGET | xargs -d '\\n' -r du -shx`");
-	finding_line(r, x->try_, "Segments that are locked (status \"locked\"): `ipcs -m`");
-	finding_line(r, x->undo, "What was in a file that is gone does not come back.");
+	finding_line(r, x->try_, "Locked segments (status \"locked\"): `ipcs -m`");
+	finding_line(r, x->undo, "The contents of removed files are lost.");
 	finding_line(r, x->verify, "`grep -E 'Unevictable|Mlocked' /proc/meminfo`");
 }
 
@@ -163,12 +159,11 @@ static void tell_reserved(struct report *r, const struct held *h)
 	finding_line(r, x->evidence, "reserved in the pools, and not touched: %s",
 		fmt_bytes(a, promised));
 	held_tell_cost(r, x, &h->facts, x->held_bytes);
-	x->why =
-		"To map huge pages of the pool (MAP_HUGETLB, hugetlbfs) reserves them: nobody else "
-		"gets them, touched or not, and they are taken from all other use.";
+	x->why = "Mapping huge pages of the pool (MAP_HUGETLB, hugetlbfs) reserves them: touched "
+		 "or not, no one else can use them.";
 	finding_line(r, x->try_,
-		"Map only what will be used, or with MAP_NORESERVE; or end it, and make the pool "
-		"smaller:");
+		"Map only what will be used, or use MAP_NORESERVE; or end it, and shrink the "
+		"pool:");
 	finding_line(r, x->try_, "`cat /sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages`");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`grep -i huge /proc/meminfo`");
@@ -212,12 +207,11 @@ static void tell_locked(struct report *r, const struct held *h, const struct hel
 	held_tell_cost(r, x, &h->facts, bytes);
 	held_tell_growth(r, x, &t);
 	held_tell_left(r, x, &h->facts, &g);
-	x->why = "Locked pages cannot be swapped, reclaimed or, mostly, moved: all others share "
-		 "what is "
-		 "left, and get into reclaim earlier.";
+	x->why = "Locked pages cannot be swapped, reclaimed or, mostly, moved: everything else "
+		 "shares what is left, and reclaims earlier.";
 	finding_line(r, x->try_,
 		"Lock only what must not fault: mlock of a range, or MLOCK_ONFAULT, instead of "
-		"mlockall. What is locked stays so until the process unlocks it or ends.");
+		"mlockall. Locked memory stays so until the process unlocks it or ends.");
 	/* 0: of a recording that has none */
 	if (p->memlock_bytes && p->memlock_bytes != UINT64_MAX) {
 		finding_line(r, x->try_, "Until then, keep it from locking more than it has now:");
@@ -256,8 +250,8 @@ static void tell_pinned(struct report *r, const struct held *h)
 	held_tell_cost(r, x, &h->facts, t.bytes);
 	held_tell_growth(r, x, &t);
 	held_tell_left(r, x, &h->facts, &g);
-	x->why = "Pinned pages can be neither moved nor swapped nor reclaimed, and keep huge pages "
-		 "and compaction from the blocks that they lie in.";
+	x->why = "Pinned pages can be neither moved nor swapped nor reclaimed, and block huge "
+		 "pages and compaction in their pageblocks.";
 	finding_line(r, x->try_,
 		"Register smaller buffers (io_uring, RDMA, VFIO), or fewer, and unregister them "
 		"when they are idle.");
@@ -309,12 +303,10 @@ static void tell_reserve(struct report *r, const struct held *h)
 		fmt_bytes(a, bytes), held_share(r, bytes));
 	x->confidence = "high: the present setting";
 	finding_line(r, x->evidence, "vm.min_free_kbytes is %llu", kib);
-	x->why =
-		"Below this mark of free memory ordinary allocations must reclaim, and kswapd "
-		"begins "
-		"well above it: that much memory is never used, and on small machines programs are "
-		"killed while it is free.";
-	finding_line(r, x->try_, "What the kernel chooses by itself on such a machine:");
+	x->why = "Below this amount of free memory ordinary allocations must reclaim, and kswapd "
+		 "starts well above it: that much memory is never used, and on small machines "
+		 "programs are killed while it is free.";
+	finding_line(r, x->try_, "The kernel's own choice for this machine:");
 	finding_line(r, x->try_, "`sysctl -w vm.min_free_kbytes=%llu`", usual);
 	finding_line(r, x->undo, "`sysctl -w vm.min_free_kbytes=%llu`", kib);
 	finding_line(r, x->verify, "`memwhy check --for 10s`");
@@ -358,26 +350,24 @@ static void tell_ksm(struct report *r, const struct held *h)
 		x->tgid = t.most->last.tgid;
 	x->title = report_text(r,
 		"ksmd takes %.0f %% of a CPU to merge pages (KSM)%s, and saves %s", share * 100,
-		t.most ? report_text(r, ", most of them of %s", held_name(r, &t.most->last)) : "",
+		t.most ? report_text(r, ", most of them from %s", held_name(r, &t.most->last)) : "",
 		fmt_bytes(a, saved));
 	x->confidence = "high: the time of the kernel's thread, and its own counts of pages";
-	finding_line(r, x->evidence,
-		"merged into %s, looked at and found to be unlike any other: %s",
+	finding_line(r, x->evidence, "merged into %s; scanned and found unique: %s",
 		fmt_bytes(a, facts_last(&h->facts, "ksm/pages_shared")),
 		fmt_bytes(b, facts_last(&h->facts, "ksm/pages_unshared")));
 	if (t.most)
-		finding_line(r, x->evidence, "of %s it looks at %llu pages, %llu of them merged",
+		finding_line(r, x->evidence, "in %s it scans %llu pages, %llu of them merged",
 			held_name(r, &t.most->last), t.bytes, t.most->last.ksm_merged);
-	finding_line(r, x->evidence, "pages_to_scan %llu every %llu ms, %llu full scans meanwhile",
+	finding_line(r, x->evidence,
+		"pages_to_scan %llu every %llu ms, %llu full scans in that time",
 		facts_last(&h->facts, "ksm/pages_to_scan"),
 		facts_last(&h->facts, "ksm/sleep_millisecs"),
 		facts_delta(&h->facts, "ksm/full_scans"));
-	x->why = "KSM compares the pages of ranges that programs marked (MADV_MERGEABLE). Where "
-		 "these "
-		 "differ, or change all the time, it only takes CPU time, and each write to a "
-		 "merged "
-		 "page is a fault that copies it.";
-	finding_line(r, x->try_, "Let it look at fewer pages, or stop it (1 runs it again):");
+	x->why = "KSM compares pages that programs marked (MADV_MERGEABLE). If these differ or "
+		 "keep changing, it only costs CPU time, and each write to a merged page is a "
+		 "fault that copies it.";
+	finding_line(r, x->try_, "Let it scan fewer pages, or stop it (1 runs it again):");
 	finding_line(r, x->try_, "`echo 0 > /sys/kernel/mm/ksm/run`");
 	finding_line(r, x->undo, "`echo 1 > /sys/kernel/mm/ksm/run`");
 	finding_line(r, x->verify, "`grep . /sys/kernel/mm/ksm/pages_*`");
@@ -400,11 +390,9 @@ static void tell_balloon(struct report *r, const struct held *h)
 	x->confidence = "high: the kernel's own counts";
 	finding_line(r, x->evidence, "%llu pages given to the balloon, %llu returned since boot",
 		in, out);
-	x->why =
-		"The balloon driver takes pages of this guest for its host, which it may do at any "
-		"time: what is left is all the guest has.";
-	finding_line(
-		r, x->try_, "Ask for a smaller balloon on the host (virsh setmem, or its like).");
+	x->why = "The balloon driver returns pages of this guest to its host, which may ask for "
+		 "that at any time: the guest has only the rest.";
+	finding_line(r, x->try_, "Shrink the balloon on the host (virsh setmem or similar).");
 	finding_line(r, x->undo, "The host can inflate it again.");
 	finding_line(r, x->verify, "`grep balloon /proc/vmstat`");
 }

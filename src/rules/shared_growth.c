@@ -113,8 +113,8 @@ static void unseen_try(struct report *r, struct finding *x, u32 receiver, u32 wr
 {
 	if (receiver) {
 		finding_line(r, x->try_,
-			"Have it receive what waits at its sockets (recvmsg), or close them; "
-			"which these are:");
+			"Let it receive what waits in its sockets (recvmsg), or close them; to "
+			"list them:");
 		finding_line(r, x->try_, "`grep -H scm_fds /proc/%u/fdinfo/* | grep -v ' 0$'`",
 			receiver);
 	}
@@ -170,15 +170,15 @@ static bool tell_unseen(
 		name  ? report_text(r, ": %s does not receive them%s%s", name,
                                who && tgid != x->tgid ? ", most likely sent by " : "",
                                who && tgid != x->tgid ? who : "")
-		: who ? report_text(r, ", most likely of %s", who)
+		: who ? report_text(r, ", most likely by %s", who)
 		      : "");
-	x->confidence = "high that it grows; who it is follows from what processes wrote and "
-			"what waits at their sockets";
+	x->confidence = "high that it grows; the process is inferred from what processes wrote and "
+			"what waits in their sockets";
 	finding_line(r, x->evidence, "Shmem rose by %s in %.0f s, to %s", fmt_bytes(a, (u64)all),
 		seconds, fmt_bytes(b, (u64)s->shmem.trend.last));
 	if (by < all * 0.9)
 		finding_line(r, x->evidence,
-			"%s of that is in no file in tmpfs and in no process that was looked at",
+			"%s of that is in no tmpfs file and in no process that was read",
 			fmt_bytes(a, (u64)by));
 	if (who)
 		finding_line(r, x->evidence, "%s wrote %s a second to no disk, about as much", who,
@@ -186,7 +186,7 @@ static bool tell_unseen(
 	if (both)
 		finding_line(r, x->evidence,
 			"%llu descriptors (%llu at first) wait in messages that %s has not "
-			"received: nobody has them open until then",
+			"received: no process has them open until then",
 			both->last.in_flight, both->last.in_flight - waiting_more(both), name);
 	finding_line(r, x->evidence, "at this rate available memory (%s) lasts %s",
 		fmt_bytes(a, facts_last(&h->facts, "MemAvailable")), time_left_text(r, left));
@@ -224,20 +224,18 @@ static void tell_hidden(struct report *r, const struct shared *s)
 	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, bytes);
 	x->losses = LOSS_GROUP;
 	x->title = report_text(r,
-		"%s of shared memory are in files that no process has open or "
-		"mapped, %s%s%s",
+		"%s of shared memory is in files that no process has open or mapped, %s%s%s",
 		fmt_bytes(a, bytes), held_share_of(r, &h->facts, x->cgroup, bytes),
 		name ? report_text(r, ": %llu descriptor%s wait%s to be received by ", t.bytes,
 			       plural(t.bytes), t.bytes == 1 ? "s" : "")
 		     : "",
 		name ? name : "");
-	x->confidence = name ? "medium: high that so much is shown by nothing else; that it is in "
-			       "files whose descriptors wait at sockets is concluded"
-			     : "high for the amount, which is what nothing else shows at least; "
-			       "whose it is is not known";
+	x->confidence = name ? "medium: high for the amount; that it is in files whose descriptors "
+			       "wait in sockets is inferred"
+			     : "high for the amount, a lower bound; its owner is not known";
 	finding_line(r, x->evidence,
-		"Shmem is %s; files in tmpfs, segments, files without a name and shared memory of "
-		"processes are %s at most",
+		"Shmem is %s; tmpfs files, segments, unnamed files and shared memory of processes "
+		"are at most %s",
 		fmt_bytes(a, all), fmt_bytes(b, shown));
 	x->why = hidden_why;
 	unseen_try(r, x, x->tgid, 0);
@@ -260,15 +258,15 @@ static void tell_shared(
 	x->title = report_text(r, "%s grows steadily: %s of shared memory a second",
 		held_name(r, &p->last), fmt_bytes(a, (u64)rate));
 	x->confidence = report_text(r,
-		"%s: its shared memory rose all the time, and the machine's with it, but %.0f s "
+		"%s: its shared memory rose throughout, and the machine's with it, but %.0f s "
 		"cannot tell a leak from a buffer that fills",
 		young ? "low" : "medium", report_seconds(r));
 	finding_line(r, x->evidence, "its resident shared memory rose by %s, to %s",
 		fmt_bytes(a, grown), fmt_bytes(b, p->last.shmem_bytes));
 	finding_line(r, x->evidence, "at this rate available memory (%s) lasts %s",
 		fmt_bytes(a, facts_last(&h->facts, "MemAvailable")), time_left_text(r, left));
-	x->why = "Memory that is shared (MAP_SHARED, System V and POSIX segments) stays until the "
-		 "last process unmaps it, or the segment is removed; without swap it cannot leave "
+	x->why = "Shared memory (MAP_SHARED, System V and POSIX segments) stays until the last "
+		 "process unmaps it, or the segment is removed; without swap it cannot leave "
 		 "memory.";
 	finding_line(r, x->try_, "See which code touches new pages of which mapping:");
 	finding_line(r, x->try_, "`memwhy faults --by mapping --stacks=user --for 30s -p %u`",

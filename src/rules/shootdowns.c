@@ -117,11 +117,12 @@ static const char *call_name(const struct calls *c)
 static void tell_try(struct report *r, struct finding *x, u32 tgid)
 {
 	finding_line(r, x->try_,
-		"Change larger ranges at once, or less often; keep memory in place of giving it "
-		"back. For malloc() of glibc, before it is started: `export GLIBC_TUNABLES="
-		"glibc.malloc.top_pad=67108864:glibc.malloc.trim_threshold=1073741824`");
+		"Change larger ranges at once, or less often; keep memory instead of releasing it. "
+		"For glibc malloc(), before it is started: `export "
+		"GLIBC_TUNABLES=glibc.malloc.top_pad=67108864:glibc.malloc.trim_threshold="
+		"1073741824`");
 	finding_line(r, x->try_,
-		"Keep threads that do not need many CPUs on fewer of them (taskset): a CPU that "
+		"Keep its threads on fewer CPUs if they do not need many (taskset): a CPU that "
 		"runs none of them is not interrupted.");
 	finding_line(r, x->undo, "Start it again as before.");
 	finding_line(r, x->verify,
@@ -145,8 +146,8 @@ static void tell(struct report *r, const struct state *s, const struct calls *c,
 		"%s changes its mappings %.0f times a second (%s): CPUs are interrupted %.0f times "
 		"a second to flush their TLBs (TLB shootdowns)",
 		report_process(r, tgid), calls_second(s, c->all), call_name(c), rate);
-	x->confidence = "high for the number of interrupts; who makes the calls is sampled, and "
-			"the time they cost is estimated at 4 us each";
+	x->confidence = "high for the number of interrupts; the caller is sampled, and the cost is "
+			"estimated at 4 us each";
 	finding_line(r, x->evidence, "%llu interrupts for shootdowns in %.1f s (/proc/interrupts)",
 		s->shootdowns, report_seconds(r));
 	finding_line(r, x->evidence,
@@ -155,9 +156,9 @@ static void tell(struct report *r, const struct state *s, const struct calls *c,
 		calls_second(s, c->count[2]));
 	if (c->stack)
 		finding_stack(r, x, c->stack, 4);
-	x->why = "A CPU may keep a translation that was changed in its TLB. So each munmap, "
-		 "mprotect or madvise of memory that was in use interrupts every CPU that runs a "
-		 "thread of the process, and returns when all have answered.";
+	x->why = "A CPU may still have the old translation in its TLB. So each munmap, mprotect or "
+		 "madvise of memory in use interrupts every CPU that runs a thread of the process, "
+		 "and returns only when all have answered.";
 	tell_try(r, x, tgid);
 }
 

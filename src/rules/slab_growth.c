@@ -213,8 +213,8 @@ static void tell_caches(struct report *r, struct finding *x, const struct facts 
 
 	if (large)
 		finding_line(r, x->evidence,
-			"blocks of kmalloc above 8 KiB, which are in no slab cache, grew most: by "
-			"%s to %s (Slab less all caches of /proc/slabinfo)",
+			"kmalloc blocks above 8 KiB, which are in no slab cache, grew most: by %s "
+			"to %s (Slab less all caches of /proc/slabinfo)",
 			fmt_bytes(a, worst->bytes - worst->first_bytes),
 			fmt_bytes(b, worst->bytes));
 	else if (worst)
@@ -224,8 +224,8 @@ static void tell_caches(struct report *r, struct finding *x, const struct facts 
 			fmt_bytes(b, worst->bytes));
 	if (worst && worst->aliases)
 		finding_line(r, x->evidence,
-			"%u more cache%s of the kernel share%s it: its name need not be that of "
-			"what grew",
+			"%u more cache%s share%s it (merged): its name need not be that of what "
+			"grew",
 			worst->aliases, plural(worst->aliases), worst->aliases == 1 ? "s" : "");
 	if (!f->slabs.n)
 		report_not_checked(r, "which slab cache grew: /proc/slabinfo is for root only");
@@ -338,7 +338,7 @@ static struct suspect suspect_by_blocks(const struct growth *g, u64 grown)
 		most.tgid = *(const u32 *)groups_key(&g->blocks, i);
 	}
 	most.n = (u64)MIN((double)bytes * scale, MOST);
-	most.what = "in blocks of 16 KiB and more meanwhile (a sample, scaled up)";
+	most.what = "in blocks of 16 KiB and more in that time (a sample, scaled up)";
 	most.took = true;
 	most.bytes = true;
 	return most.n >= LARGE_TAKER && most.n >= grown / LARGE_PART ? most : (struct suspect){};
@@ -352,7 +352,7 @@ static struct suspect suspect_by_slots(const struct growth *g, u64 grown)
 
 	return more >= LARGE_TAKER && more * LARGE_PART >= grown
 		       ? (struct suspect){t.most->last.tgid, more,
-				 "more in the arrays of its pipes (F_SETPIPE_SZ)", true, false}
+				 "more in its pipes' buffer arrays (F_SETPIPE_SZ)", true, false}
 		       : (struct suspect){};
 }
 
@@ -413,29 +413,27 @@ static void tell_slab(struct report *r, const struct growth *g)
 	x->held_bytes = x->grown_bytes = MAX(all, grown);
 	x->title = report_text(r, "The kernel's slab memory grew by %s in %.0f s (%s)%s",
 		fmt_bytes(a, MAX(all, grown)), report_seconds(r),
-		all < grown ? "none of it can be reclaimed; what can shrank meanwhile"
+		all < grown ? "none of it can be reclaimed; reclaimable slab shrank"
 			    : report_text(r, "%s of it cannot be reclaimed", fmt_bytes(b, grown)),
 		who.tgid ? report_text(r, ", probably by %s", report_process(r, who.tgid)) : "");
-	x->confidence = who.tgid ? "high that it grew; who did it is concluded from what grew "
-				   "meanwhile"
-				 : "high that it grew; one interval does not tell whether it goes "
-				   "on";
+	x->confidence =
+		who.tgid ? "high that it grew; who did it is inferred from what else grew"
+			 : "high that it grew; one interval does not tell whether it continues";
 	if (who.tgid) {
 		x->tgid = who.tgid;
 		finding_line(r, x->evidence, "%s %s %s %s", report_process(r, who.tgid),
 			who.took ? "took" : "has",
 			who.bytes ? fmt_bytes(a, who.n) : report_text(r, "%llu", who.n), who.what);
 	}
-	finding_line(r, x->evidence, "Slab is %s now", fmt_bytes(a, facts_last(f, "Slab")));
+	finding_line(r, x->evidence, "Slab is now %s", fmt_bytes(a, facts_last(f, "Slab")));
 	if (steady)
 		finding_line(r, x->evidence,
-			"what cannot be reclaimed grew steadily: a straight line fits (R² %.2f, "
-			"%llu samples)",
+			"unreclaimable slab grew steadily: a straight line fits (R² %.2f, %llu "
+			"samples)",
 			trend_fit(&g->unreclaimable), g->unreclaimable.n);
 	tell_caches(r, x, f, grown * 2 >= all);
-	x->why = "Reclaimable slab (dentries, inodes) grows with the files that are looked at and "
-		 "goes when memory is short. Unreclaimable slab belongs to sockets, tasks, "
-		 "drivers.";
+	x->why = "Reclaimable slab (dentries, inodes) grows with file accesses and is freed when "
+		 "memory is short. Unreclaimable slab belongs to sockets, tasks, drivers.";
 	tell_next(r, x);
 	finding_line(r, x->verify, "`grep -i slab /proc/meminfo`");
 }
@@ -464,9 +462,9 @@ static bool tell_unowned(struct report *r, const struct growth *g)
 		"MemTotal less MemFree, the LRU lists, slab, page tables, stacks, per-CPU, vmalloc "
 		"and huge pages grew by %s",
 		fmt_bytes(a, (u64)MIN(t->last - t->first, MOST)));
-	x->why = "Pages that the kernel took and that none of its counters includes belong to "
-		 "drivers, to network and pipe buffers, to rings of perf and BPF, or to a memory "
-		 "balloon. If it is none of these, find out who keeps them.";
+	x->why = "Kernel pages that no counter includes belong to drivers, network and pipe "
+		 "buffers, perf and BPF rings, or a memory balloon. If it is none of these, find "
+		 "out who keeps them.";
 	tell_next(r, x);
 	finding_line(r, x->verify, "`memwhy check --for 60s`");
 	return true;
@@ -489,34 +487,33 @@ static void tell_large(struct report *r, const struct growth *g)
 	x->folds = known ? 0 : 2;
 	x->tgid = known ? t.most->last.tgid : 0;
 	x->title = known ? report_text(r,
-				   "Pipes of %s take %s of kernel memory for the arrays of what "
-				   "they can hold (F_SETPIPE_SZ), %s",
+				   "Pipes of %s take %s of kernel memory for their buffer arrays "
+				   "(F_SETPIPE_SZ), %s",
 				   held_who(r, &t), fmt_bytes(a, t.bytes), held_share(r, t.bytes))
 			 : report_text(r,
-				   "The kernel has %s in blocks of kmalloc above 8 KiB, which are "
-				   "in no slab cache, %s",
+				   "The kernel has %s in kmalloc blocks above 8 KiB, which are in "
+				   "no slab cache, %s",
 				   fmt_bytes(a, s->bytes), held_share(r, s->bytes));
-	x->confidence = known ? "high: the size of each pipe was read, of at most 1,024 a process"
+	x->confidence = known ? "high: the size of each pipe was read, up to 1,024 per process"
 			      : "high for the size (Slab less all caches of /proc/slabinfo); only "
-				"watching allocations tells whose they are";
+				"tracing allocations tells whose they are";
 	finding_line(r, x->evidence, "in blocks above 8 KiB, which are in no slab cache: %s",
 		fmt_bytes(a, s->bytes));
 	if (known)
-		finding_line(r, x->evidence, "it has %llu pipes; in them, not read: %s",
+		finding_line(r, x->evidence, "it has %llu pipes, holding %s of unread data",
 			t.most->last.pipes, fmt_bytes(b, t.most->last.pipe_bytes));
 	if (s->bytes > s->first_bytes)
 		finding_line(r, x->evidence, "%s more in %.0f s",
 			fmt_bytes(a, s->bytes - s->first_bytes), report_seconds(r));
-	x->why = known ? "A pipe has a place of 40 bytes for each page that it may hold, in one "
-			 "block of a power of two, whether there is data in it or not: 16 KiB for "
-			 "a pipe of 1 MiB."
+	x->why = known ? "A pipe has a slot of 40 bytes for each page that it may hold, in one "
+			 "block of a power of two, even when empty: 16 KiB for a pipe of 1 MiB."
 		       : "Such blocks come straight from the page allocator and count as slab: "
-			 "tables of drivers and network devices, of pipes that were made larger, "
-			 "payloads of keys and messages.";
+			 "tables of drivers, network devices and enlarged pipes, payloads of keys "
+			 "and messages.";
 	if (known)
 		finding_line(r, x->try_,
-			"Have it set the size of its pipes to what it moves at once, 64 KiB unless "
-			"it measured that more helps, or keep fewer of them open.");
+			"Size its pipes to what it moves at once, 64 KiB unless measurements show "
+			"that more helps, or keep fewer of them open.");
 	tell_next(r, x);
 	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
@@ -554,20 +551,19 @@ static void tell_ledger(struct report *r, struct finding *x, const struct growth
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
 
 	finding_line(r, x->evidence,
-		"MemTotal is %s: rows that have a counter add up to %s, of which %s is free",
+		"MemTotal is %s: all counters add up to %s, of which %s is free",
 		fmt_bytes(a, g->ledger.total_bytes),
 		fmt_bytes(b, g->ledger.total_bytes - (u64)rest),
 		fmt_bytes(c, g->ledger.bytes[WHERE_FREE] + g->ledger.bytes[WHERE_FREE_CPU]));
 	if (pipes)
 		finding_line(r, x->evidence,
-			"pipes, which have no counter either, hold %s that are not part of it",
+			"pipes, which have no counter either, hold %s, not included",
 			fmt_bytes(a, pipes));
 	if (g->held.traces.n)
-		finding_line(r, x->evidence,
-			"buffers of the kernel's tracing hold %s that are not part of it",
+		finding_line(r, x->evidence, "tracing buffers hold %s, not included",
 			fmt_bytes(a, traces_bytes(&g->held)));
 	if (g->first.h.size && more > 0 && (double)more > MIN_UNOWNED / 2)
-		finding_line(r, x->evidence, "it grew by %s meanwhile", fmt_bytes(a, (u64)more));
+		finding_line(r, x->evidence, "it grew by %s in that time", fmt_bytes(a, (u64)more));
 }
 
 /* Rings of io_uring were measured; of packet sockets only their number is known. */
@@ -578,7 +574,7 @@ static void unowned_who(
 
 	x->tgid = rings ? rings->most->last.tgid : p->most ? p->most->last.tgid : 0;
 	x->title = report_text(r, "%s%s", x->title,
-		rings     ? report_text(r, ": %s of it are rings of io_uring of %s",
+		rings     ? report_text(r, ": %s of it is io_uring rings of %s",
 				    fmt_bytes(a, rings->bytes), held_who(r, rings))
 		: p->most ? report_text(r,
 				    ": perhaps the rings of %s, which has %llu packet socket%s",
@@ -586,7 +582,7 @@ static void unowned_who(
 			  : "");
 	if (rings)
 		finding_line(r, x->try_,
-			"Have fewer of them, with fewer entries (io_uring_setup), and close those "
+			"Use fewer of them, with fewer entries (io_uring_setup), and close those "
 			"not in use: `grep -H Mask: /proc/%u/fdinfo/*`",
 			x->tgid);
 	else if (p->most)
@@ -625,15 +621,12 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 	known = rings.most && (double)rings.bytes * 2 >= all;
 	unowned_who(r, x, known ? &rings : NULL, &packets);
 	x->confidence =
-		"medium: it is the rest of the ledger that `memwhy where` prints: MemTotal "
-		"less all rows that have a counter; whose it is follows from what processes "
-		"have open, as far as it is told";
+		"medium: it is the remainder in the ledger of `memwhy where`: MemTotal less all "
+		"counters; an owner, if named, is inferred from what processes have open";
 	tell_ledger(r, x, g, pipes);
-	x->why =
-		"Pages that the kernel took and that none of its counters includes belong to rings "
-		"of packet sockets (PACKET_RX_RING) and of io_uring, to drivers of networks, "
-		"graphics and hypervisors, or to perf. No process shows them, and nothing reclaims "
-		"them.";
+	x->why = "Kernel pages that no counter includes belong to packet socket rings "
+		 "(PACKET_RX_RING), io_uring rings, network, graphics and hypervisor drivers, or "
+		 "perf. No process shows them, and nothing reclaims them.";
 	finding_line(r, x->try_, "Compare with the rest of the machine's memory: `memwhy where`");
 	if (!known)
 		finding_line(r, x->try_,

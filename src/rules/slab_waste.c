@@ -73,8 +73,8 @@ static int report(void *v, struct report *r)
 		"slab-waste");
 	if (!x)
 		return 0;
-	x->title = report_text(r, "Slab caches hold %s for objects that are no longer there",
-		fmt_bytes(a, w.bytes));
+	x->title = report_text(
+		r, "Slab caches hold %s for objects that were freed", fmt_bytes(a, w.bytes));
 	x->confidence = "high: a lower bound, from the kernel's own counts of objects and slabs";
 	for (size_t i = 0; i < NAMED && w.v[i]; i++)
 		tell_cache(r, x, w.v[i]);

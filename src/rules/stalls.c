@@ -94,12 +94,12 @@ static void tell_memcg(
 	const char *path = stream_cgroup(r->stream, key->cgroup);
 	char usage[UNIT_BUF], limit[UNIT_BUF];
 
-	f->why = "The cgroup is at its memory limit: each new page first has to push another one "
-		 "out. Whoever allocates pays, even for the page cache of a read.";
+	f->why = "The cgroup is at its memory limit: each new page first has to evict another one. "
+		 "The allocating task pays, even for the page cache of a read.";
 	if (!cg || !path || cg->limit_bytes == CGROUP_USAGE_NONE) {
 		finding_line(r, f->try_,
-			"Find the cgroup whose limit it is, and what fills it: "
-			"`memwhy stalls --by cgroup --for 10s`");
+			"Find the cgroup, and what fills it: `memwhy stalls --by cgroup --for "
+			"10s`");
 		finding_line(r, f->verify, "`memwhy stalls --for 30s -c %.15s`",
 			stream_comm(r->stream, key->tgid, 0));
 		return;
@@ -114,7 +114,7 @@ static void tell_free(struct report *r, struct finding *f, const struct state *s
 	char free[UNIT_BUF], total[UNIT_BUF];
 
 	if (facts_known(&s->facts, "MemFree"))
-		finding_line(r, f->evidence, "%s of %s were free at the end",
+		finding_line(r, f->evidence, "%s of %s was free at the end",
 			fmt_bytes(free, facts_last(&s->facts, "MemFree")),
 			fmt_bytes(total, facts_last(&s->facts, "MemTotal")));
 }
@@ -123,7 +123,7 @@ static void tell_free(struct report *r, struct finding *f, const struct state *s
 static void try_sysctl(
 	struct report *r, struct finding *f, const char *what, const char *name, u64 now, u64 next)
 {
-	finding_line(r, f->try_, "%s (it is %llu now):", what, now);
+	finding_line(r, f->try_, "%s (now %llu):", what, now);
 	finding_line(r, f->try_, "`sysctl -w vm.%s=%llu`", name, next);
 	finding_line(r, f->undo, "`sysctl -w vm.%s=%llu`", name, now);
 }
@@ -139,7 +139,7 @@ static void tell_shortage(
 		facts_delta_all(&s->facts, "allocstall_"));
 	if (t->high_ns * 2 > t->total_ns && threshold > 100) {
 		f->why = "Most of it was for blocks of more than 8 pages. Reclaim frees single "
-			 "pages; whether they lie side by side is luck. With a lower threshold the "
+			 "pages; only by luck are they contiguous. With a lower threshold the "
 			 "kernel compacts sooner instead.";
 		try_sysctl(r, f, "Compact sooner than reclaim", "extfrag_threshold", threshold,
 			threshold / 2);
@@ -147,7 +147,7 @@ static void tell_shortage(
 	}
 	if (t->scanned > t->reclaimed * FUTILE) {
 		f->why = "Reclaim scans much and frees little: the memory is in use. No setting "
-			 "helps against that.";
+			 "helps with that.";
 		finding_line(r, f->try_,
 			"Use less memory, or add some. Who holds it: `ps -eo pid,rss,comm --sort "
 			"-rss | head`");
@@ -171,8 +171,8 @@ static void tell_fragmentation(
 	u64 now = facts_last(&s->facts, "vm.min_free_kbytes");
 	u64 next = now ? min_free_next(r, now, s->pageblock_order) : 0;
 
-	f->why = "Memory was free, but not in blocks of the size that was asked for: pages had to "
-		 "be moved first. That is fragmentation, not a lack of memory.";
+	f->why = "Memory was free, but not in blocks of the requested size: pages had to be moved "
+		 "first. That is fragmentation, not a lack of memory.";
 	tell_free(r, f, s);
 	if (t->thp_ns * 2 > t->total_ns &&
 		(!strcmp(defrag, "always") || !strcmp(defrag, "madvise"))) {
@@ -184,7 +184,7 @@ static void tell_fragmentation(
 			strcmp(defrag, "always") ? "defer" : "defer+madvise");
 		finding_line(r, f->undo, "`echo %s > " DEFRAG "`", defrag);
 	} else if (next) {
-		try_sysctl(r, f, "Keep three more pageblocks a node free", "min_free_kbytes", now,
+		try_sysctl(r, f, "Keep three more pageblocks per node free", "min_free_kbytes", now,
 			next);
 	} else {
 		try_compact(r, f, &s->facts);
@@ -199,15 +199,17 @@ static void tell_numbers(struct report *r, struct finding *f, const struct sums 
 	finding_line(r, f->evidence, "%llu allocations waited: median %s, p99 %s, worst %s",
 		t->count, fmt_ns(p50, hist_quantile(&t->hist, 0.5, t->max_ns)),
 		fmt_ns(p99, hist_quantile(&t->hist, 0.99, t->max_ns)), fmt_ns(max, t->max_ns));
-	finding_line(r, f->evidence, "%s in reclaim: %llu pages scanned, %llu reclaimed%s",
-		fmt_ns(reclaim, t->reclaim_ns), t->scanned, t->reclaimed,
-		t->scanned && t->reclaimed * 2 < t->scanned ? ": most were still in use" : "");
+	if (t->reclaim_ns)
+		finding_line(r, f->evidence, "%s in reclaim: %llu pages scanned, %llu reclaimed%s",
+			fmt_ns(reclaim, t->reclaim_ns), t->scanned, t->reclaimed,
+			t->scanned && t->reclaimed * 2 < t->scanned ? ": most were still in use"
+								    : "");
 	if (t->compact_ns)
 		finding_line(r, f->evidence,
 			"%s in compaction, for blocks of up to 2^%u pages: %llu pages moved",
 			fmt_ns(compact, t->compact_ns), t->order, t->migrated);
 	if (t->failed)
-		finding_line(r, f->evidence, "%llu of them got no page in the end", t->failed);
+		finding_line(r, f->evidence, "%llu of them failed", t->failed);
 }
 
 static void tell(struct report *r, const struct state *s, const struct key *key,

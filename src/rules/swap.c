@@ -170,12 +170,12 @@ static void evidence(
 		facts_delta(&s->facts, "pswpout"), facts_delta(&s->facts, "zswpout"));
 	if (b->pushed < b->all / 4)
 		finding_line(r, f->evidence,
-			"hardly any goes out meanwhile: it was pushed out before this look, and "
-			"comes back once");
+			"hardly any goes out: it was swapped out before this run, and comes back "
+			"once");
 	else
 		finding_line(r, f->evidence,
 			"%.0f %% of them were refaults: needed again soon after they had been "
-			"pushed out",
+			"swapped out",
 			100.0 * (double)MIN(b->refaults, b->all) / (double)b->all);
 	finding_line(r, f->evidence, "%llu major faults on anonymous or shared memory, mean %s",
 		b->waits, fmt_ns(buf, b->ns / MAX(b->waits, 1ULL)));
@@ -187,7 +187,7 @@ static void evidence(
 		finding_line(r, f->evidence, "who grows: %s", top);
 	top = top_text(r, s, group, swapped_bytes, fmt_bytes);
 	if (top[0])
-		finding_line(r, f->evidence, "who has most in swap: %s", top);
+		finding_line(r, f->evidence, "who has the most in swap: %s", top);
 }
 
 static void try_setting(struct report *r, struct finding *f, const struct rule_sums *s,
@@ -195,7 +195,7 @@ static void try_setting(struct report *r, struct finding *f, const struct rule_s
 {
 	if (!facts_known(&s->facts, name) || facts_last(&s->facts, name) == value)
 		return;
-	finding_line(r, f->try_, "%s (%llu now): `sysctl -w %s=%llu`", why,
+	finding_line(r, f->try_, "%s (now %llu): `sysctl -w %s=%llu`", why,
 		facts_last(&s->facts, name), name, value);
 	finding_line(r, f->undo, "`sysctl -w %s=%llu`", name, facts_last(&s->facts, name));
 }
@@ -255,7 +255,7 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 	f->title = report_text(r, "%sasks waited %s for pages to come back from swap: %s%s",
 		is_thrashing(b) ? "Thrashing: t" : "T", fmt_ns(lost, b->ns),
 		report_share_text(r, b->ns),
-		most ? report_text(r, ", most of it %s", report_process(r, tgid)) : "");
+		most ? report_text(r, ", most of it in %s", report_process(r, tgid)) : "");
 	f->confidence =
 		"high: every major fault was counted and timed; the reclaim that made room for "
 		"its page is in its time";
@@ -266,11 +266,10 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 		cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path), "swap");
 		return;
 	}
-	f->why =
-		"The memory in use does not fit: pages go to swap and are needed again soon after. "
-		"The tasks that wait are not always those that take the memory.";
+	f->why = "The memory in use does not fit: pages go to swap and are needed again soon "
+		 "after. The tasks that wait are not always those that use the memory.";
 	finding_line(
-		r, f->try_, "Give it more memory, or limit or stop who grows or has most in swap.");
+		r, f->try_, "Add memory, or limit or stop what grows or has the most in swap.");
 	if (facts_last(&s->facts, "vm.swappiness") > 100)
 		swappiness_tell(r, f, &s->facts, true);
 	else
@@ -309,19 +308,19 @@ static void full(struct report *r, const struct rule_sums *s)
 	if (!f)
 		return;
 	f->title = report_text(
-		r, "Swap is full: %s of %s are left", fmt_bytes(a, left), fmt_bytes(b, total));
+		r, "Swap is full: %s of %s left", fmt_bytes(a, left), fmt_bytes(b, total));
 	f->confidence = "high: the kernel's own counters";
-	finding_line(r, f->evidence, "%llu pages were swapped out meanwhile", out);
-	finding_line(r, f->evidence, "%s of memory are available",
+	finding_line(r, f->evidence, "%llu pages were swapped out in that time", out);
+	finding_line(r, f->evidence, "%s of memory is available",
 		fmt_bytes(a, facts_last(facts, "MemAvailable")));
 	top = top_text(r, s, 0, swapped_bytes, fmt_bytes);
 	if (top[0])
-		finding_line(r, f->evidence, "who has most in swap: %s", top);
-	f->why = "Memory that does not fit has nowhere left to go: the next shortage drops file "
-		 "pages that are in use, and then the OOM killer acts.";
+		finding_line(r, f->evidence, "who has the most in swap: %s", top);
+	f->why = "Memory that does not fit has nowhere to go: the next shortage evicts file pages "
+		 "in use, and then the OOM killer acts.";
 	finding_line(r, f->try_,
-		"Restart or limit who has most in swap, if that is more than it "
-		"needs; `memwhy swap --table owners` has them all.");
+		"Restart or limit what has the most in swap, if that is more than it needs; "
+		"`memwhy swap --table owners` lists all.");
 	finding_line(r, f->try_,
 		"Add a swap file: `fallocate -l 2G /swapfile && chmod 600 /swapfile && mkswap "
 		"/swapfile && swapon /swapfile`");

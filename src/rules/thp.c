@@ -18,7 +18,7 @@ static const struct {
 	const char *untested;
 } symptoms[THP_SYMPTOMS] = {
 	[THP_COMPACTION] = {"thp-compaction", "direct compaction for huge pages",
-		"time in compaction below huge faults: the compaction tracepoints are needed"},
+		"time in compaction within huge faults: needs the compaction tracepoints"},
 	[THP_RECLAIMING] = {"thp-reclaim", "direct reclaim for huge pages",
 		"reclaim for huge pages while memory is free: free memory is not known well "
 		"enough"},
@@ -100,12 +100,12 @@ static void tell_fallback(struct report *r, u64 alloc, u64 fallback)
 	if (!x)
 		return;
 	x->title =
-		report_text(r, "Huge pages are asked for but rarely available: %.0f %% fall back",
+		report_text(r, "Huge pages are requested but rarely available: %.0f %% fall back",
 			100.0 * (double)fallback / (double)(alloc + fallback));
 	x->confidence = "high: the kernel's own counters";
 	finding_line(
 		r, x->evidence, "thp_fault_alloc %llu, thp_fault_fallback %llu", alloc, fallback);
-	x->why = "No free block of the size was there, or the cgroup's limit did not allow it; "
+	x->why = "No free block of that size was left, or the cgroup's limit did not allow it; "
 		 "small pages were used instead, with more page faults and TLB misses.";
 	finding_line(r, x->try_, "See whether memory is fragmented: `memwhy frag`");
 	finding_line(r, x->undo, "Nothing to undo.");

@@ -207,7 +207,7 @@ static void tell_keep(struct report *r, struct finding *f, const struct call_key
 	}
 	runtime_tell_keep(r, f, runtime, &h);
 	finding_line(r, f->try_,
-		"In your own code: allocate the buffer once and use it again, or give back less "
+		"In your own code: allocate the buffer once and reuse it, or release it less "
 		"often.");
 }
 
@@ -233,23 +233,22 @@ static void tell(
 		report_process(r, tgid), c ? " by " : "",
 		c ? mmcalls_name(r, k->call, k->advice) : "",
 		(double)p->touched.pages / report_seconds(r), report_share_text(r, p->touched.ns));
-	f->confidence = c ? "high: every fault was counted and timed, and it was seen to give "
-			    "memory back"
-			  : "medium: every fault was counted and timed, and its memory did not "
-			    "grow by them; how it gives memory back was not seen";
+	f->confidence =
+		c ? "high: every fault was counted and timed, and it was seen giving memory back"
+		  : "medium: every fault was counted and timed, and its memory did not grow; how "
+		    "it gives memory back was not seen";
 	path_told = storm_tell(r, f, &p->touched, "touched");
 	finding_line(r, f->evidence, "its anonymous memory was never above %s",
 		fmt_bytes(a, p->peak_bytes));
 	if (c)
 		tell_giver(r, f, s, c, k, path_told);
-	f->why = "Memory that is given back to the kernel has to be found, cleared and mapped "
-		 "again, "
-		 "page by page, when it is touched the next time. Keeping it costs nothing but the "
-		 "memory itself.";
+	f->why = "Memory that was given back to the kernel has to be allocated, cleared and mapped "
+		 "again, page by page, at the next touch. Keeping it costs nothing but the memory "
+		 "itself.";
 	if (is_shared(p))
 		finding_line(r, f->try_,
-			"Most of it is shared memory (segments, memfd, files in tmpfs): use the "
-			"same segment again, in place of a new one each time.");
+			"Most of it is shared memory (segments, memfd, files in tmpfs): reuse one "
+			"segment instead of a new one each time.");
 	else
 		tell_keep(r, f, k, c, runtime_of(r, tgid, stacks, ARRAY_SIZE(stacks)));
 	finding_line(r, f->undo, "Start it again without that setting.");

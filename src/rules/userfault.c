@@ -100,8 +100,8 @@ static void tell(struct report *r, const struct waiter *w, u32 tgid,
 		report_process(r, tgid),
 		own ? "" : report_text(r, ", probably %s", held_name(r, handler)),
 		fmt_ns(a, w->ns / w->faults), report_share_text(r, w->ns));
-	x->confidence = own ? "high: every fault was counted and timed; that all of the slow ones "
-			      "are handed to the handler is concluded from its open userfaultfd"
+	x->confidence = own ? "high: every fault was counted and timed; that the handler serves "
+			      "all of the slow ones is inferred from its open userfaultfd"
 			    : "medium: every fault was counted and timed; the process has no "
 			      "userfaultfd open itself, another one does";
 	finding_line(r, x->evidence, "%llu faults took %s in all, the longest %s; none read a disk",
@@ -110,14 +110,14 @@ static void tell(struct report *r, const struct waiter *w, u32 tgid,
 		handler->kinds[FD_UFFD]);
 	if (w->stack)
 		finding_stack(r, x, w->stack, 3);
-	x->why = "A page of a range that is registered with userfaultfd comes when the handler "
-		 "says so. The kernel counts no wait for a disk, and the thread sleeps meanwhile: "
-		 "what the handler loses, all threads lose.";
+	x->why = "A page of a range registered with userfaultfd arrives when the handler provides "
+		 "it. The kernel counts no disk wait, but the thread sleeps: a slow handler delays "
+		 "all threads.";
 	finding_line(r, x->try_,
-		"Have the handler answer more at once (UFFDIO_COPY of larger ranges, or ahead of "
-		"the faults in the background), and by several threads.");
+		"Let the handler answer more at once (UFFDIO_COPY of larger ranges, or ahead of "
+		"the faults in the background), from several threads.");
 	finding_line(r, x->try_,
-		"Where it only tracks writes, look for a cheaper way: soft-dirty bits, or "
+		"If it only tracks writes, use a cheaper way: soft-dirty bits, or "
 		"UFFD_FEATURE_WP_ASYNC with PAGEMAP_SCAN (Linux 6.7).");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`memwhy faults --for 10s -p %u`", tgid);

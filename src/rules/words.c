@@ -55,9 +55,8 @@ void try_compact(struct report *r, struct finding *f, const struct facts *facts)
 
 	if (fails && fails * 2 > stalls) {
 		finding_line(r, f->try_,
-			"Compaction fails in %llu of %llu runs, so another one is no use: have "
-			"whatever fragments memory allocate its unmovable pages at the start, or "
-			"restart the machine.",
+			"Compaction fails in %llu of %llu runs, so another one is no use: let "
+			"whatever fragments memory allocate its unmovable pages early, or reboot.",
 			fails, stalls);
 		finding_line(r, f->undo, "Nothing to undo.");
 		return;
@@ -73,7 +72,8 @@ void finding_stack(struct report *r, struct finding *f, u32 stack, int n)
 	stack_told_lines(r->stream, stack, stack_line_tell, &t);
 	if (t.n < 2)
 		finding_line(r, f->evidence,
-			"   and no further: check follows frame pointers, which this code lacks");
+			"   and no further: check unwinds by frame pointers, which this code "
+			"lacks");
 }
 
 /* How many lines there are. */
@@ -187,15 +187,15 @@ void swappiness_tell(struct report *r, struct finding *f, const struct facts *fa
 		(swaps ? now <= EAGER || files < anon / 4 : now > SPARING || room < files / 4))
 		return;
 	f->title =
-		swaps ? report_text(r, "%s, while %s of files stay, for " SWAPPINESS " %llu",
+		swaps ? report_text(r, "%s, while %s of file cache stays, with " SWAPPINESS " %llu",
 				f->title, fmt_bytes(a, files), now)
 		      : report_text(r,
-				"%s, as " SWAPPINESS " %llu lets no anonymous memory go to swap, "
-				"where %s has room",
+				"%s, as " SWAPPINESS
+				" %llu lets no anonymous memory go to swap, which has room for %s",
 				f->title, now, fmt_bytes(a, room));
 	finding_line(r, f->try_,
-		swaps ? "Have it drop pages of files before it swaps, as by default:"
-		      : "Let memory go to swap that nobody uses, as by default:");
+		swaps ? "Evict file pages before swapping, the default:"
+		      : "Let unused memory go to swap, the default:");
 	finding_line(r, f->try_, "`sysctl -w " SWAPPINESS "=%d`", DEFAULT);
 	finding_line(r, f->undo, "`sysctl -w " SWAPPINESS "=%llu`", now);
 }

@@ -88,10 +88,9 @@ static const char *confidence(const struct page_lists *p, const struct report *r
 	if (p->all.waits >= MIN_WAITS)
 		return "high: the waits were timed; those of the first waiter are not seen";
 	if (stream_knows(r->stream, "pages", PAGES_WAITS))
-		return "low: it is taken often, but no CPU was seen to wait behind another one "
-		       "that waits";
-	return "low: it is taken often; whether CPUs wait for each other is not known here (that "
-	       "takes lock:contention_begin, Linux 5.19)";
+		return "low: it is taken often, but no CPU was seen waiting behind another waiter";
+	return "low: it is taken often; whether CPUs wait for each other is not known here (needs "
+	       "lock:contention_begin, Linux 5.19)";
 }
 
 static int report(void *v, struct report *r)
@@ -116,18 +115,17 @@ static int report(void *v, struct report *r)
 				  l.per_second);
 	f->confidence = confidence(p, r);
 	tell(p, r, f, &l);
-	f->why =
-		"A CPU allocates from a list of its own. When that is empty, full, or has no block "
-		"of that size, it takes the lock of the whole zone, with interrupts off, and the "
-		"other CPUs that do the same wait.";
+	f->why = "A CPU allocates from its own list. When that is empty, full, or has no block of "
+		 "that size, it takes the lock of the whole zone, with interrupts off, and other "
+		 "CPUs that do the same wait.";
 	if (p->all.direct > p->all.refill_runs + p->all.drain_runs)
 		finding_line(r, f->try_,
-			"Most are single blocks that the lists do not keep: look for who asks for "
+			"Most are single blocks that the lists do not keep: find who allocates "
 			"them, `memwhy pages --by process,order --sort locked --for 10s`");
 	else
 		page_lists_tell_larger(p, r, f);
 	finding_line(r, f->try_,
-		"Look for the code paths: `memwhy pages --stacks=kernel --sort locked --for 10s`");
+		"Find the code paths: `memwhy pages --stacks=kernel --sort locked --for 10s`");
 	if (!f->undo[0])
 		finding_line(r, f->undo, "Nothing to undo.");
 	if (p->all.waits >= MIN_WAITS)

@@ -74,10 +74,10 @@ runs() { # COMMAND
 	bound_start
 	"$MEMWHY" check --for 1s -o json --out check.json
 	finding check.json '.title, .why, .evidence[], .try[], .undo[]'
-	[[ $(finding check.json .title) == "bound job (pid $pid) runs on node 0, and its policy bind:1 puts its memory elsewhere: "*"is on node 1" ]]
+	[[ $(finding check.json .title) == "bound job (pid $pid) runs on node 0, but its policy bind:1 puts its memory elsewhere: "*"is on node 1" ]]
 	[[ $(finding check.json .why) != *"first touched"* ]]
 	[ "$(jq '[.findings[] | select(.rule == "numa-placement")] | length' check.json)" = 0 ]
-	finding check.json '.evidence[]' | grep -q 'It may run on CPUs of node 0 only'
+	finding check.json '.evidence[]' | grep -q 'Its affinity restricts it to CPUs of node 0'
 	[ "$(command_of check.json try numactl)" = "numactl --cpunodebind=0 --preferred=0 './bound job' 36000" ]
 	[ "$(mib_on 1)" -ge 8 ]
 	runs "$(command_of check.json try migratepages)"
@@ -94,7 +94,7 @@ runs() { # COMMAND
 @test "numa: memory that a policy keeps on another node is told without a sample of it, with the call that bound it" {
 	"$MEMWHY" numa -o json --out run.json -- numactl --cpunodebind=0 --membind=1 "./bound job" "${MEMWHY_VM:+1}8"
 	finding run.json '.title, .evidence[], .try[], .verify[]'
-	[[ $(finding run.json .title) == "bound job ("*" runs on node 0, and its policy bind:1 puts its memory elsewhere: "*"is on node 1" ]]
+	[[ $(finding run.json .title) == "bound job ("*" runs on node 0, but its policy bind:1 puts its memory elsewhere: "*"is on node 1" ]]
 	# The newest kernels skip a program for a task while another one is in it: that is counted.
 	[ "$(jq '.lost.numa // 0' run.json)" -gt 0 ] ||
 		finding run.json '.evidence[]' | grep -q 'It was set by set_mempolicy(MPOL_BIND, {1}).*called in .*numa_set_membind'

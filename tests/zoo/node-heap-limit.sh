@@ -3,7 +3,7 @@
 # @group 7
 # @needs node
 # @who node grow.js
-# @cause ended by itself.*its heap met its limit
+# @cause ended by itself.*its heap (met|hit) its limit
 # @check 12
 cat >"$ZOO_WORK/grow.js" <<'J'
 const kept = [];

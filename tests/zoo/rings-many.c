@@ -3,7 +3,7 @@
  * @state sick
  * @group 2
  * @who rings-many
- * @cause rings of io_uring
+ * @cause (rings of io_uring|io_uring rings)
  */
 #include <linux/io_uring.h>
 #include <sys/syscall.h>

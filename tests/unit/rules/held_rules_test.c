@@ -1009,7 +1009,7 @@ static void test_unseen_growth(void **unused)
 				"client (pid 8)"),
 			k == BOTH);
 		assert_int_equal(
-			!!strstr(f->title, "mapped, most likely of client (pid 8)"), k == WRITTEN);
+			!!strstr(f->title, "mapped, most likely by client (pid 8)"), k == WRITTEN);
 		assert_int_equal(says(f->evidence, "150 descriptors (5 at first) wait in messages"),
 			k == BOTH);
 		assert_int_equal(says(f->try_, "scm_fds /proc/9/fdinfo"), k == BOTH);
@@ -1057,8 +1057,8 @@ static void test_hidden(void **unused)
 		}
 		f = only(&b);
 		assert_int_equal(f->level, k == WAITING ? LEVEL_RISK : LEVEL_NOTE);
-		assert_non_null(strstr(f->title,
-			"300 MiB of shared memory are in files that no process has open"));
+		assert_non_null(strstr(
+			f->title, "300 MiB of shared memory is in files that no process has open"));
 		assert_int_equal(
 			!!strstr(f->title, "20 descriptors wait to be received by relay (pid 9)"),
 			k == WAITING);

@@ -124,7 +124,7 @@ static void test_lock_taken(void **unused)
 	begin(&f, &rule_zone_lock);
 	knows_waits(&f);
 	storm(&f, 30000, 0, 0);
-	assert_non_null(strstr(only(&f)->confidence, "no CPU was seen to wait"));
+	assert_non_null(strstr(only(&f)->confidence, "no CPU was seen waiting"));
 	view_close(&f);
 }
 

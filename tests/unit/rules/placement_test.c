@@ -61,12 +61,12 @@ static void test_policy(void **state)
 	f = found();
 	assert_string_equal(f->rule, "numa-policy");
 	assert_int_equal(f->level, LEVEL_RISK);
-	assert_string_equal(f->title, "job (pid 7) runs on node 0, and its policy bind:1 puts its "
+	assert_string_equal(f->title, "job (pid 7) runs on node 0, but its policy bind:1 puts its "
 				      "memory elsewhere: 100 % is on node 1");
 	assert_null(strstr(f->why, "first touched"));
 	assert_true(says(f->evidence, "node 0: 400 KiB of its memory, 1 thread, 100 % of its CPU"));
-	assert_true(says(f->evidence, "that of the process (set_mempolicy"));
-	assert_true(says(f->evidence, "It may run on CPUs of node 0 only"));
+	assert_true(says(f->evidence, "is set for the process (set_mempolicy"));
+	assert_true(says(f->evidence, "Its affinity restricts it to CPUs of node 0"));
 	assert_true(
 		says(f->try_, "`taskset -acp $(cat /sys/devices/system/node/node1/cpulist) 7`"));
 	assert_true(says(f->undo, "`taskset -acp 0,2 7`"));
@@ -87,7 +87,7 @@ static void test_policy_beside_files(void **state)
 		.resident_pages = {0, 33000, 1000, 2000}, .policy_pages = {0, 33000},
 		.threads = {1}, .ran_ns = {3 * NSEC_PER_SEC}, .policy = 5);
 	f = found();
-	assert_string_equal(f->title, "job (pid 7) runs on node 0, and its policy bind:1 puts its "
+	assert_string_equal(f->title, "job (pid 7) runs on node 0, but its policy bind:1 puts its "
 				      "memory elsewhere: 92 % is on node 1");
 	assert_true(says(f->try_, "`migratepages 7 1 0`"));
 	assert_true(says(f->undo, "`migratepages 7 0 1`"));
@@ -130,9 +130,9 @@ static void test_policy_of_mappings(void **state)
 	NUMA(.resident_pages = {100, 33000}, .policy_pages = {0, 32000}, .threads = {1},
 		.ran_ns = {NSEC_PER_SEC}, .policy = 5, .command = 6, .h.flags = PROCESS_NUMA_OWN);
 	f = found();
-	assert_true(says(f->evidence, "that of its mappings (mbind)"));
+	assert_true(says(f->evidence, "is set on its mappings (mbind)"));
 	assert_false(says(f->try_, "numactl"));
-	assert_true(says(f->try_, "leave the call out"));
+	assert_true(says(f->try_, "remove the call"));
 	end(&b);
 }
 
@@ -162,7 +162,7 @@ static void test_cpuset(void **state)
 	NUMA(.resident_pages = {100, 33000}, .threads = {1}, .ran_ns = {NSEC_PER_SEC},
 		.allowed_memory = 2);
 	f = found();
-	assert_non_null(strstr(f->title, "its cpuset allows it no memory there"));
+	assert_non_null(strstr(f->title, "its cpuset allows no memory there"));
 	assert_false(says(f->try_, "migratepages"));
 	assert_true(says(f->try_, "add node 0 to cpuset.mems"));
 	end(&b);

@@ -38,7 +38,7 @@ static void test_heap(void **unused)
 			assert_int_equal(x->level, LEVEL_WARNING);
 			assert_string_equal(x->title,
 				"victim (pid 7) was ended by itself (SIGABRT), "
-				"as its heap met its limit of 200 MiB");
+				"as its heap hit its limit of 200 MiB");
 			assert_true(says(x->try_, "--max-old-space-size=400"));
 		}
 		end(&b);
@@ -61,7 +61,7 @@ static void test_stack(void **unused)
 		{{.address = 8, .stack_pointer = STACK_END, .stack_limit = 8 * MIB}, NULL},
 		{{.address = STACK_END, .stack_pointer = 0, .stack_limit = 8 * MIB}, NULL},
 		{{.tid = 9, .address = 0x7f0000001000, .stack_pointer = 0x7f0000001ff0},
-			"the stack of a thread of it is used up"},
+			"the stack of one of its threads is used up"},
 		{{.tid = 9, .address = 8, .stack_pointer = 0x7f0000001ff0}, NULL},
 	};
 
@@ -82,7 +82,7 @@ static void test_stack(void **unused)
 			crash(&b, &r);
 			assert_int_equal(only(&b)->level, LEVEL_WARNING); /* again and again */
 			assert_non_null(
-				strstr(b.report.findings.v[0].title, "as 2 of its name were"));
+				strstr(b.report.findings.v[0].title, "as were 2 of that name"));
 		}
 		end(&b);
 	}
@@ -122,7 +122,7 @@ static void test_bus(void **unused)
 		assert_int_equal(conclude(&b), !left);
 		if (!left)
 			assert_non_null(strstr(b.report.findings.v[0].title,
-				"as the pool of huge pages is empty: all 8 are taken"));
+				"as the pool of huge pages is empty: all 8 are in use"));
 		end(&b);
 	}
 }

@@ -38,8 +38,8 @@ static void test_random_reads(void **unused)
 	assert_int_equal(f->level, LEVEL_WARNING); /* 30 % of the time in faults */
 	assert_int_equal(f->tgid, 7);
 	assert_int_equal(f->cost_ns, 3 * NSEC_PER_SEC);
-	assert_non_null(strstr(f->title,
-		"victim (pid 7) has 240 MiB a second read from disk and uses 2 % of it at most"));
+	assert_non_null(strstr(f->title, "victim (pid 7) causes 240 MiB a second to be read from "
+					 "disk and uses at most 2 % of it"));
 	assert_non_null(strstr(f->title, "the kernel reads 4.00 MiB ahead"));
 	assert_true(says(f->evidence, "60 read calls and major faults a second, 4.00 MiB read"));
 	assert_true(says(f->try_, "MADV_RANDOM"));

@@ -402,7 +402,7 @@ static void test_touched_shared(void **unused)
 		faults(&f, 7, TOUCHED, 400000, 4 * NSEC_PER_SEC);
 		x = only(&f);
 		assert_int_equal(x->level, what == SHARED ? LEVEL_NOTE : LEVEL_WARNING);
-		assert_int_equal(says(x->try_, "use the same segment again"), what == SHARED);
+		assert_int_equal(says(x->try_, "reuse one segment"), what == SHARED);
 		view_close(&f);
 	}
 }
@@ -854,7 +854,7 @@ static void test_cache_too_small(void **unused)
 		value(&f, "SwapFree", 2048 * MIB);
 		x = only(&f);
 		assert_int_equal(!!strstr(x->title, "as vm.swappiness 0 lets no anonymous memory "
-						    "go to swap, where 2.00 GiB has room"),
+						    "go to swap, which has room for 2.00 GiB"),
 			!swappiness);
 		assert_int_equal(says(x->try_, "sysctl -w vm.swappiness=60"), !swappiness);
 		assert_int_equal(says(x->undo, "sysctl -w vm.swappiness=0"), !swappiness);

@@ -643,7 +643,7 @@ static void test_large_growth_who(void **unused)
 		assert_string_equal(f->rule, "slab-growth");
 		assert_int_equal(f->tgid, pipes ? 9 : 7);
 		assert_true(says(f->evidence, "in no slab cache, grew most: by 180 MiB"));
-		assert_true(says(f->evidence, pipes ? "170 MiB more in the arrays of its pipes"
+		assert_true(says(f->evidence, pipes ? "170 MiB more in its pipes' buffer arrays"
 						    : "took 156 MiB in blocks"));
 		end(&b);
 	}
@@ -801,13 +801,13 @@ static void test_allocator_keeps_others(void **unused)
 		assert_true(!of[i].call || says(f->try_, of[i].call));
 		assert_true(says(f->try_, of[i].setting));
 		assert_int_equal(says(f->evidence, "dirty_decay_ms is 10000"), !i);
-		assert_false(says(f->try_, "new start"));
+		assert_false(says(f->try_, "restart"));
 		end(&b);
 	}
 	begin(&b, &rule_allocator_keeps, 1);
 	other_heap(&b, "server", "jemalloc", 100 * MIB, 880 * MIB, 20 * MIB);
 	f = only(&b);
-	assert_true(says(f->evidence, "880 MiB of it is free blocks on pages that have live ones"));
+	assert_true(says(f->evidence, "880 MiB of it is free blocks on pages that also hold live ones"));
 	assert_true(says(f->try_, "No setting gives back the other 880 MiB"));
 	assert_false(says(f->try_, "MALLOC_CONF"));
 	end(&b);

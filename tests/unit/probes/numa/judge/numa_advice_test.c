@@ -431,7 +431,7 @@ static void test_bound(void **state)
 	bound(30000, 8);
 	found = the_finding();
 	assert_true(f.report.has_findings);
-	assert_string_equal(found->title, "job (pid 100) runs on node 0, and its policy bind:1 "
+	assert_string_equal(found->title, "job (pid 100) runs on node 0, but its policy bind:1 "
 					  "puts its memory elsewhere: 100 % is on node 1");
 	assert_true(has(found->evidence, "node 1: 117 MiB of its memory"));
 	assert_true(has(found->evidence, "It was set by set_mempolicy(MPOL_BIND, {1})"));
