@@ -10,11 +10,14 @@
 
 #include "base/clock.h"
 #include "capture/reader/reader.h"
+#include "capture/unwind/sample_opener.h"
+#include "capture/unwind/stack_samples.h"
 #include "sys/rights.h"
 
 void capture_close(struct capture *c)
 {
 	reader_close(c->reader);
+	sample_opener_close(c->opener);
 	mapping_cache_free(&c->mappings);
 	table_batch_free(&c->batch);
 	for (size_t i = 0; i < SHARED_MAPS; i++)
@@ -70,6 +73,16 @@ int capture_reader_begin(struct capture *c)
 	for (u32 i = 0; i < READERS && !rc; i++)
 		rc = capture_self_add(c, (u32)reader_pid(c->reader, i));
 	return rc;
+}
+
+int capture_helpers_begin(struct capture *c)
+{
+	int rc = capture_reader_begin(c);
+
+	if (rc || !stack_samples_wanted(&c->opt))
+		return rc;
+	rc = sample_opener_begin(&c->opener);
+	return rc || !c->opener ? rc : capture_self_add(c, (u32)sample_opener_pid(c->opener));
 }
 
 int capture_pause(struct capture *c, bool pause)

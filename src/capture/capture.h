@@ -99,7 +99,8 @@ struct capture {
 	struct capture_options opt;
 	struct sink *sink;
 	struct names *names;
-	struct reader *reader; /* of files of observed programs; NULL: not begun */
+	struct reader *reader;        /* of files of observed programs; NULL: not begun */
+	struct sample_opener *opener; /* of copies of stacks; NULL: none is needed */
 	struct unwind *unwind; /* NULL: user stacks are not asked for, or the kernel's are used */
 	struct ahead *ahead;   /* while probes are opened; NULL: nothing is loaded ahead */
 	struct mapping_cache mappings;
@@ -159,6 +160,8 @@ bool capture_operand(const struct capture *c, const char *word);
 /* Begins the processes that read files of others, where they are not yet: before rights are
  * dropped, and best before anything is made that they would have a copy of. */
 int capture_reader_begin(struct capture *c);
+/* The same of all that the session is known to want. */
+int capture_helpers_begin(struct capture *c);
 
 /*
  * A process was started, or has ended, that works for memwhy: it does not count. What it does

@@ -301,7 +301,7 @@ static int names_begin(struct session *s)
 
 	/* Without it, it waits for file servers as others do. */
 	(void)answering_begin(&askers);
-	rc = capture_reader_begin(&s->c);
+	rc = capture_helpers_begin(&s->c);
 	names.reader = s->c.reader;
 	return rc ? rc : names_open(s->c.sink, &names, &s->c.names);
 }

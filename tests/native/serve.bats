@@ -240,6 +240,15 @@ vmstat() { # NAME
 }
 
 # bats test_tags=host
+@test "serve: processes that open, ask and write for it have no copy of what it holds" {
+	for helper in $(pgrep -P "$(<"$SERVE_DIR/pid")"); do
+		grep -H '^Name\|^RssAnon' "/proc/$helper/status"
+		grep -q '^Name:.*memwhy-reader' "/proc/$helper/status" || # of symbols that it was asked for
+			[ "$(awk '/^RssAnon/ { print $2 }' "/proc/$helper/status")" -lt 1024 ]
+	done
+}
+
+# bats test_tags=host
 @test "serve: a Unix socket, a file of settings read again at SIGHUP, users, and systemd is told" {
 	cat >"$BATS_TEST_TMPDIR/users" <<<'scraper:secret'
 	chmod 600 "$BATS_TEST_TMPDIR/users"

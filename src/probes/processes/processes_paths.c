@@ -23,10 +23,10 @@
 #define PAUSE_PART 50 /* the readers' work is to take 1/50 of one CPU */
 
 /* Process 1 stands for those of others. */
-static int survey(const struct processes_paths *p, struct capture *c)
+static int survey(struct capture *c)
 {
 	static const char data[] = "code paths without frame pointers";
-	int fd = sample_opener_open(p->opener, 1, 1ULL << 30);
+	int fd = sample_opener_open(c->opener, 1, 1ULL << 30);
 
 	if (fd < 0)
 		return capture_refused(c, data, strerror(-fd), fd,
@@ -37,21 +37,13 @@ static int survey(const struct processes_paths *p, struct capture *c)
 
 int processes_paths_open(struct processes_paths *p, struct capture *c)
 {
-	int rc;
-
 	groups_init(&p->done, sizeof(struct path_of), sizeof(u8));
-	if (!stack_samples_wanted(&c->opt))
-		return 0;
-	rc = sample_opener_begin(&p->opener);
-	if (!rc && p->opener)
-		rc = capture_self_add(c, (u32)sample_opener_pid(p->opener));
-	return rc ? rc : survey(p, c);
+	return stack_samples_wanted(&c->opt) ? survey(c) : 0;
 }
 
 void processes_paths_free(struct processes_paths *p)
 {
 	stack_samples_close(p->samples);
-	sample_opener_close(p->opener);
 	groups_free(&p->done);
 }
 
@@ -114,7 +106,7 @@ static int begin(
 		return -ENOMEM;
 	/* That it has gone, or may not be sampled, is no failure: stacks by frame pointers are
 	 * left. */
-	stack_samples_open(c, p->opener, e->pid, faults / SAMPLES, &p->samples);
+	stack_samples_open(c, c->opener, e->pid, faults / SAMPLES, &p->samples);
 	return 0;
 }
 

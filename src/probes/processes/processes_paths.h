@@ -18,7 +18,6 @@ struct processes_paths {
 		u64 start_ticks;
 	} now; /* whose samples these are */
 	bool grows;
-	struct sample_opener *opener; /* NULL: none is needed */
 	u64 until_ns;
 	struct stack_samples *samples; /* NULL: nobody is looked at */
 };
