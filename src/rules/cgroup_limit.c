@@ -102,6 +102,7 @@ struct pain {
 	u64 out_most;      /* at most; 0: not known */
 	u64 grown_bytes;   /* what its processes took meanwhile */
 	u64 waited_ns;     /* also for what is read back, where that is known */
+	u64 max_bytes;     /* of one at its memory.high: its hard limit */
 	double refaults_second;
 	bool full;  /* of what cannot be reclaimed */
 	bool cheap; /* hardly anybody waited for what was read back */
@@ -223,6 +224,23 @@ static int level_of(const struct state *s, const struct report *r, const struct 
 	return p->hits ? MAX(level, LEVEL_NOTE) : level;
 }
 
+static bool is_high(const struct cgroup_usage *cg)
+{
+	return cg->h.flags & CGROUP_BY_HIGH;
+}
+
+/* Its tasks are put to sleep there, which is in the pressure of the group, and costs more than
+ * reclaim for a stream does. */
+static int high_level(const struct report *r, const struct cgroup_usage *cg, const struct pain *p)
+{
+	double waited = report_share(r, p->waited_ns);
+	int level = MAX(share_level(waited, 0.02, 0.1, 0.5), (int)LEVEL_NOTE);
+
+	if (is_stream(cg, p))
+		return waited >= STREAM_RISK ? LEVEL_RISK : LEVEL_NOTE;
+	return level;
+}
+
 /* What is needed again is files, whatever has the rest of the memory. */
 static bool starves_cache(const struct cgroup_usage *cg, const struct pain *p)
 {
@@ -340,8 +358,11 @@ static void tell_evidence(
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF], d[UNIT_BUF], e[UNIT_BUF];
 
 	finding_line(r, f->evidence,
-		"the limit was hit %llu times in the interval; at most %s was in use", p->hits,
-		fmt_bytes(a, cg->usage_bytes));
+		is_high(cg)
+			? "memory.high was exceeded %llu times in the interval; at most %s was in "
+			  "use"
+			: "the limit was hit %llu times in the interval; at most %s was in use",
+		p->hits, fmt_bytes(a, cg->usage_bytes));
 	if (cg->h.flags & CGROUP_HAS_PARTS)
 		finding_line(r, f->evidence,
 			"anonymous %s, page cache %s, tmpfs and shared memory %s, kernel %s%s",
@@ -449,6 +470,12 @@ static void tell_raise(struct report *r, struct finding *f, const struct state *
 {
 	struct heap_room heap;
 
+	if (is_high(cg) && raised(cg, p) >= p->max_bytes) {
+		finding_line(
+			r, f->try_, "Rely on memory.max alone: `echo max > %s/memory.high`", dir);
+		finding_line(r, f->undo, "`echo %llu > %s/memory.high`", cg->high_bytes, dir);
+		return;
+	}
 	if (heap_room_exceeds(&s->heaps, r, cg, &heap)) {
 		heap_room_try(r, f, &heap, cg, dir, raised(cg, p));
 		return;
@@ -495,6 +522,10 @@ static const char *why_of(const struct cgroup_usage *cg, const struct pain *p, i
 	if (level == LEVEL_NOTE)
 		return "At the limit each new page evicts an old one of the group. That costs next "
 		       "to nothing as long as the old ones are no longer needed.";
+	if (is_high(cg))
+		return "Above memory.high the kernel kills nothing: each task that allocates has "
+		       "to reclaim, and is then put to sleep, up to two seconds each time. A group "
+		       "that cannot shrink stays throttled.";
 	if (is_stream(cg, p))
 		return "At the limit each new page evicts an old one of the group, and a task that "
 		       "needs one waits until that is done: for the disk, if the old ones are "
@@ -508,10 +539,17 @@ static const char *why_of(const struct cgroup_usage *cg, const struct pain *p, i
 	       "reclaim, the OOM killer picks a process of the group.";
 }
 
+static const char *limit_text(const struct cgroup_usage *cg, const struct pain *p)
+{
+	return is_high(cg) ? "is throttled at its memory.high"
+	       : p->hits   ? "hits its memory limit"
+			   : "is near its memory limit";
+}
+
 static void tell(struct report *r, const struct state *s, const struct cgroup_usage *cg,
 	const struct pain *p, int level)
 {
-	struct finding *f = report_finding(r, level, "cgroup-limit");
+	struct finding *f = report_finding(r, level, is_high(cg) ? "memory-high" : "cgroup-limit");
 	const char *path = stream_cgroup(r->stream, cg->cgroup), *dir;
 	struct heap_room heap;
 	char a[UNIT_BUF];
@@ -528,10 +566,17 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	f->yields = (!p->full && cgroup_filler(cg) == BY_FILE) || cg->swap_bytes ||
 		    cgroup_filler(cg) == BY_SHMEM || cgroup_is_locked(cg) ||
 		    counter_since(cg->first_oom_kill_total, cg->oom_kill_total);
-	f->title = report_text(r, "cgroup %s %s its memory limit of %s: %s",
-		path ? report_cgroup(r, path) : "(removed)", p->hits ? "hits" : "is near",
+	f->wall = is_high(cg);
+	f->title = report_text(r, "cgroup %s %s of %s: %s",
+		path ? report_cgroup(r, path) : "(removed)", limit_text(cg, p),
 		fmt_bytes(a, cg->limit_bytes), filler_text(r, cg, p));
-	f->confidence = "high: the kernel's own counters";
+	if (is_high(cg) && cg->h.flags & CGROUP_HAS_PRESSURE)
+		f->title = report_text(r, "%s; its tasks waited %.1f %% of the time", f->title,
+			report_share(r, p->waited_ns) * 100);
+	f->confidence = is_high(cg) && !(cg->h.flags & CGROUP_HAS_PRESSURE)
+				? "medium: the kernel counts how often, but not for how long (no "
+				  "PSI)"
+				: "high: the kernel's own counters";
 	tell_evidence(r, f, cg, p);
 	if (path && strcmp(path, "/") != 0)
 		tell_members(r, f, s, cg->cgroup);
@@ -584,63 +629,17 @@ static void tell_hangs(struct report *r, const struct state *s, const struct cgr
 	finding_line(r, f->verify, "`grep under_oom %s/memory.oom_control`", dir);
 }
 
-static void tell_high_cure(
-	struct report *r, struct finding *f, const struct cgroup_usage *cg, const char *dir)
+/* memory.high is a limit like the other one, but for what the kernel does there. */
+static void look_at_high(struct report *r, const struct state *s, const struct cgroup_usage *cg)
 {
-	u64 next = (MAX(cg->usage_bytes, cg->high_bytes) / 4 * 5 + 4095) & ~4095ULL;
+	struct cgroup_usage at = cgroup_by_high(cg);
+	struct pain p;
 
-	f->why = "Above memory.high the kernel kills nothing: each task that allocates has to "
-		 "reclaim, and is then put to sleep, up to two seconds each time. A group that "
-		 "cannot shrink stays throttled.";
-	if (cg->limit_bytes != CGROUP_USAGE_NONE && next >= cg->limit_bytes)
-		finding_line(
-			r, f->try_, "Rely on memory.max alone: `echo max > %s/memory.high`", dir);
-	else
-		finding_line(r, f->try_, "Raise it: `echo %llu > %s/memory.high`", next, dir);
-	finding_line(r, f->undo, "`echo %llu > %s/memory.high`", cg->high_bytes, dir);
-	if (f->tgid)
-		finding_line(r, f->try_, "Or find what grows in it: `memwhy leak -p %u --for 60s`",
-			f->tgid);
-	finding_line(r, f->verify, "`memwhy check --for 30s -g %s`", dir);
-}
-
-/* Tasks that are made to sleep at memory.high. The group's pressure has these sleeps. */
-static void tell_high(struct report *r, const struct state *s, const struct cgroup_usage *cg)
-{
-	u64 hits = counter_rise(cg->first_high_hit_total, cg->high_hit_total);
-	u64 us = cg->h.flags & CGROUP_HAS_PRESSURE
-			 ? counter_rise(cg->first_some_total_us, cg->some_total_us)
-			 : 0;
-	int level =
-		hits ? MAX(share_level(report_share(r, us * 1000), 0.02, 0.1, 0.5), (int)LEVEL_NOTE)
-		     : -1;
-	struct finding *f = level < 0 ? NULL : report_finding(r, level, "memory-high");
-	const char *path = stream_cgroup(r->stream, cg->cgroup);
-	char a[UNIT_BUF];
-
-	if (!f)
+	if (!is_high(&at))
 		return;
-	f->cgroup = cg->cgroup;
-	f->cost_ns = us * 1000;
-	f->wall = true;
-	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
-	f->title = report_text(r,
-		"cgroup %s is throttled at its memory.high of %s: its tasks waited %.1f %% of the "
-		"time",
-		path ? report_cgroup(r, path) : "(removed)", fmt_bytes(a, cg->high_bytes),
-		report_share(r, us * 1000) * 100);
-	f->confidence = cg->h.flags & CGROUP_HAS_PRESSURE
-				? "high: the kernel's own counters (memory.events, memory.pressure)"
-				: "medium: the kernel counts how often, but not for how long (no "
-				  "PSI)";
-	finding_line(r, f->evidence,
-		"memory.high was exceeded %llu times in the interval; %s in use", hits,
-		fmt_bytes(a, cg->usage_bytes));
-	if (cg->h.flags & CGROUP_HAS_PARTS)
-		finding_line(r, f->evidence, "%s", filler_text(r, cg, &(struct pain){}));
-	if (path && strcmp(path, "/") != 0)
-		tell_members(r, f, s, cg->cgroup);
-	tell_high_cure(r, f, cg, cgroup_directory(r, cg->version, path ? path : "/"));
+	p = pain_of(s, r, &at);
+	p.max_bytes = cg->limit_bytes;
+	tell(r, s, &at, &p, high_level(r, &at, &p));
 }
 
 static int report(void *v, struct report *r)
@@ -656,10 +655,8 @@ static int report(void *v, struct report *r)
 			tell_hangs(r, s, &cg);
 			continue;
 		}
-		if (cg.version == 2 && cg.high_bytes != CGROUP_USAGE_NONE)
-			tell_high(r, s, &cg);
-
-		if (level >= 0)
+		look_at_high(r, s, &cg);
+		if (level >= 0 && (p.hits || !cgroup_is_throttled(&cg)))
 			tell(r, s, &cg, &p, level);
 	}
 	return 0;

@@ -88,6 +88,44 @@ struct cgroup_usage facts_cgroup_fullest(const struct facts *f, size_t i)
 	return cg;
 }
 
+bool cgroup_is_throttled(const struct cgroup_usage *cg)
+{
+	return cg->version == 2 && cg->high_bytes < cg->limit_bytes &&
+	       cg->high_hit_total > cg->first_high_hit_total;
+}
+
+struct cgroup_usage cgroup_by_high(const struct cgroup_usage *cg)
+{
+	struct cgroup_usage by = *cg;
+
+	if (!cgroup_is_throttled(cg))
+		return by;
+	by.h.flags |= CGROUP_BY_HIGH;
+	by.limit_bytes = cg->high_bytes;
+	by.limit_hit_total = cg->high_hit_total;
+	by.first_limit_hit_total = cg->first_high_hit_total;
+	return by;
+}
+
+bool facts_cgroup_at_limit(
+	const struct facts *f, const struct report *r, u64 cgroup, struct cgroup_usage *ret)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < f->cgroups.n; i++) {
+		struct cgroup_usage cg = cgroup_by_high(groups_value(&f->cgroups, i));
+
+		if (cg.limit_bytes == CGROUP_USAGE_NONE ||
+			cg.usage_bytes < cg.limit_bytes - cg.limit_bytes / 10 ||
+			!report_cgroup_within(r, cgroup, cg.cgroup) ||
+			(found && ret->limit_bytes <= cg.limit_bytes))
+			continue;
+		*ret = cg;
+		found = true;
+	}
+	return found;
+}
+
 enum cgroup_filler cgroup_filler(const struct cgroup_usage *cg)
 {
 	const u64 parts[] = {cg->anon_bytes, cg->file_bytes, cg->shmem_bytes, cg->kernel_bytes};

@@ -55,6 +55,17 @@ static inline bool cgroup_is_locked(const struct cgroup_usage *cg)
 	return cg->h.flags & CGROUP_HAS_PARTS && cg->locked_bytes * 2 > cg->usage_bytes;
 }
 
+/* A flag of a copy, never of a record: what it has as its limit is its memory.high. */
+#define CGROUP_BY_HIGH 0x8000
+
+/* Throttled at memory.high, which is below its hard limit. */
+bool cgroup_is_throttled(const struct cgroup_usage *cg);
+/* As it is where that is its limit (CGROUP_BY_HIGH); else as it is. */
+struct cgroup_usage cgroup_by_high(const struct cgroup_usage *cg);
+/* The group, or one above it, that is at its limit, the lowest of them. False: none is. */
+bool facts_cgroup_at_limit(
+	const struct facts *f, const struct report *r, u64 cgroup, struct cgroup_usage *ret);
+
 /* The group at its limit that is full of so much of this, or to whose limit shared memory of so
  * much is half; 0: none is. */
 u64 facts_cgroup_full_of(const struct facts *f, enum cgroup_filler filler, u64 bytes);

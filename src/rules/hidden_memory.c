@@ -55,8 +55,9 @@ static const char *tmpfs_writer(
 			plural(f->opener_files));
 	else if (!who)
 		finding_line(r, x->evidence,
-			"no process has its files open: who wrote them is not known, but user %u "
-			"owns the largest",
+			"%s has its files open: who wrote them is not known, but user %u owns the "
+			"largest",
+			held_saw_all(r, h) ? "no process" : "no process that was looked at",
 			f->uid);
 	return who;
 }

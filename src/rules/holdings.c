@@ -373,6 +373,13 @@ int held_level_stuck(const struct report *r, u64 bytes)
 	return level >= 0 && share >= STUCK_SHARE ? MAX(level, (int)LEVEL_RISK) : level;
 }
 
+bool held_saw_all(const struct report *r, const struct held *h)
+{
+	const struct held_totals *t = &h->totals;
+
+	return !r->scoped && t->processes && !t->refused && !t->cut && !t->status_cut;
+}
+
 struct finding *held_finding(struct report *r, int level, const char *rule, u64 bytes)
 {
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, rule);

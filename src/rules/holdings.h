@@ -90,6 +90,8 @@ void held_tell_cost(struct report *r, struct finding *x, const struct facts *f, 
 int held_level_stuck(const struct report *r, u64 bytes);
 /* A finding about so many bytes; NULL also where the level is -1. */
 struct finding *held_finding(struct report *r, int level, const char *rule, u64 bytes);
+/* Was every process of the machine looked at? Else nobody knows what no process has. */
+bool held_saw_all(const struct report *r, const struct held *h);
 /* What it has is in slab caches, or in pages that no counter has. */
 void held_in_kernel(struct finding *x, u64 bytes, u64 first_bytes);
 /* What a thread takes: kernel stack, task and its signal and page table parts. */

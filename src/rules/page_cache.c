@@ -102,7 +102,7 @@ static const struct cgroup_usage *group_of(
 	for (size_t i = 0; i < s->sums.facts.cgroups.n; i++) {
 		const struct cgroup_usage *cg = groups_value(&s->sums.facts.cgroups, i);
 
-		if (cg->limit_hit_total > cg->first_limit_hit_total &&
+		if ((cg->limit_hit_total > cg->first_limit_hit_total || cgroup_is_throttled(cg)) &&
 			report_cgroup_within(r, victim->cgroup, cg->cgroup))
 			return cg;
 	}
@@ -121,7 +121,8 @@ static bool streams_past(const struct page_cache *s, const struct report *r, con
 	const struct reader *victim)
 {
 	const struct cgroup_usage *cg = group_of(s, r, victim);
-	double room = (double)(cg ? cg->limit_bytes : facts_last(&s->sums.facts, "Cached"));
+	double room = (double)(cg ? cgroup_by_high(cg).limit_bytes
+				  : facts_last(&s->sums.facts, "Cached"));
 
 	if (e->read < MUCH * victim->read)
 		return false;
@@ -350,7 +351,8 @@ static void tell_place(struct report *r, struct finding *f, const struct page_ca
 
 		f->cgroup = cg->cgroup;
 		finding_line(r, f->evidence, "both share the limit of %s of cgroup %s",
-			fmt_bytes(a, cg->limit_bytes), path ? report_cgroup(r, path) : "?");
+			fmt_bytes(a, cgroup_by_high(cg).limit_bytes),
+			path ? report_cgroup(r, path) : "?");
 		return;
 	}
 	if (facts_known(&s->sums.facts, "Cached"))

@@ -152,10 +152,8 @@ static bool tell_unseen(
 	u32 tgid = 0;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	/* Of those that were not looked at nothing can be said. */
 	if (by < HELD_COURSE_BYTES || by * 2 <= all || !(both || rises(s, &s->shmem)) ||
-		r->scoped || !h->totals.processes || h->totals.refused || h->totals.cut ||
-		h->totals.status_cut)
+		!held_saw_all(r, h))
 		return false;
 	who = held_writer(r, h, &s->shmem, &wrote, &tgid);
 	x = report_finding(r, left < HELD_SOON_S ? LEVEL_RISK : LEVEL_NOTE, "memfd-files");
@@ -214,7 +212,7 @@ static void tell_hidden(struct report *r, const struct shared *s)
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	if (level < 0 || r->scoped || h->totals.refused || h->totals.cut || h->totals.status_cut)
+	if (level < 0 || !held_saw_all(r, h))
 		return;
 	x = report_finding(r, level, "memfd-files");
 	if (!x)

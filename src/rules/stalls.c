@@ -90,13 +90,14 @@ static int feed(void *v, const struct rec *r)
 static void tell_memcg(
 	struct report *r, struct finding *f, const struct state *s, const struct key *key)
 {
-	const struct cgroup_usage *cg = facts_cgroup(&s->facts, key->cgroup);
-	const char *path = stream_cgroup(r->stream, key->cgroup);
+	struct cgroup_usage cg = {};
+	bool found = facts_cgroup_at_limit(&s->facts, r, key->cgroup, &cg);
+	const char *path = found ? stream_cgroup(r->stream, cg.cgroup) : NULL;
 	char usage[UNIT_BUF], limit[UNIT_BUF];
 
 	f->why = "The cgroup is at its memory limit: each new page first has to evict another one. "
 		 "The allocating task pays, even for the page cache of a read.";
-	if (!cg || !path || cg->limit_bytes == CGROUP_USAGE_NONE) {
+	if (!path) {
 		finding_line(r, f->try_,
 			"Find the cgroup, and what fills it: `memwhy stalls --by cgroup --for "
 			"10s`");
@@ -105,8 +106,8 @@ static void tell_memcg(
 		return;
 	}
 	finding_line(r, f->evidence, "cgroup %s uses %s of its limit of %s", report_cgroup(r, path),
-		fmt_bytes(usage, cg->usage_bytes), fmt_bytes(limit, cg->limit_bytes));
-	cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path), "stalls");
+		fmt_bytes(usage, cg.usage_bytes), fmt_bytes(limit, cg.limit_bytes));
+	cgroup_tell_raise(r, f, &cg, cgroup_directory(r, cg.version, path), "stalls");
 }
 
 static void tell_free(struct report *r, struct finding *f, const struct state *s)

@@ -201,18 +201,6 @@ static void try_setting(struct report *r, struct finding *f, const struct rule_s
 }
 
 /* A group at its limit swaps whatever the machine has free. */
-static const struct cgroup_usage *group_at_limit(const struct rule_sums *s)
-{
-	u32 tgid;
-	const struct process *p = next_below(s, &(struct whose){}, waited_ns, ~0ULL, &tgid);
-	const struct cgroup_usage *cg = p ? facts_cgroup(&s->facts, p->cgroup) : NULL;
-
-	return cg && cg->limit_bytes != CGROUP_USAGE_NONE &&
-			       cg->usage_bytes >= cg->limit_bytes - cg->limit_bytes / 10
-		       ? cg
-		       : NULL;
-}
-
 #define VERIFY "`memwhy swap --for 30s`"
 
 static void try_zswap(struct report *r, struct finding *f, const struct rule_sums *s)
@@ -238,19 +226,22 @@ static bool has_idle_pools(const struct report *r, const struct facts *f)
 static void tell_waits(struct report *r, const struct rule_sums *s, const struct back *b, int level)
 {
 	struct finding *f = report_finding(r, level, "swap");
-	const struct cgroup_usage *cg = group_at_limit(s);
-	const char *path = cg ? stream_cgroup(r->stream, cg->cgroup) : NULL;
+	struct cgroup_usage cg = {};
 	const struct process *most;
 	char lost[UNIT_BUF];
 	u32 tgid = 0;
+	bool limited;
+	const char *path;
 
 	if (!f)
 		return;
 	most = next_below(s, &(struct whose){}, waited_ns, ~0ULL, &tgid);
+	limited = most && facts_cgroup_at_limit(&s->facts, r, most->cgroup, &cg);
+	path = limited ? stream_cgroup(r->stream, cg.cgroup) : NULL;
 	f->cost_ns = b->ns;
 	f->losses = LOSS_SWAP | LOSS_RECLAIM | LOSS_REFAULT;
-	f->cgroup = cg ? cg->cgroup : 0;
-	f->symptom = !cg && has_idle_pools(r, &s->facts);
+	f->cgroup = cg.cgroup;
+	f->symptom = !limited && has_idle_pools(r, &s->facts);
 	f->here = true;
 	f->title = report_text(r, "%sasks waited %s for pages to come back from swap: %s%s",
 		is_thrashing(b) ? "Thrashing: t" : "T", fmt_ns(lost, b->ns),
@@ -261,9 +252,11 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 		"its page is in its time";
 	evidence(r, f, s, b);
 	if (path) {
+		f->title = report_text(r, "%s, at the limit of cgroup %s (%s)", f->title,
+			report_cgroup(r, path), fmt_bytes(lost, cg.limit_bytes));
 		f->why = "The control group is at its limit: for each page that comes back another "
 			 "goes out to swap, even when the machine has free memory.";
-		cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path), "swap");
+		cgroup_tell_raise(r, f, &cg, cgroup_directory(r, cg.version, path), "swap");
 		return;
 	}
 	f->why = "The memory in use does not fit: pages go to swap and are needed again soon "

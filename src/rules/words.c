@@ -139,7 +139,9 @@ const char *cgroup_directory(struct report *r, u32 version, const char *path)
 void cgroup_tell_limit(struct report *r, struct finding *f, const struct cgroup_usage *cg,
 	const char *dir, u64 bytes)
 {
-	const char *file = cg->version == 1 ? "memory.limit_in_bytes" : "memory.max";
+	const char *file = cg->version == 1               ? "memory.limit_in_bytes"
+			   : cg->h.flags & CGROUP_BY_HIGH ? "memory.high"
+							  : "memory.max";
 	/* Of version 1 that of memory and swap together is never below that of memory. */
 	bool both = cg->version == 1 && cg->swap_limit_bytes != CGROUP_USAGE_NONE &&
 		    cg->swap_limit_bytes && cg->swap_limit_bytes < bytes;

@@ -361,6 +361,7 @@ static u64 shown(const struct holders *s)
 static int totals_send(struct capture *c, struct holders *s)
 {
 	s->totals.shown_bytes = shown(s);
+	s->totals.cut |= s->cut;
 	return capture_emit(c, &s->totals.h);
 }
 

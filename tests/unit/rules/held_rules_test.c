@@ -76,6 +76,19 @@ static void test_tmpfs(void **unused)
 		}
 	}
 
+	/* Of processes that were not looked at nothing is said. */
+	for (u32 cut = 0; cut < 2; cut++) {
+		begin(&b, &rule_hidden_memory, 1);
+		string(&b, 1, "/dev/shm");
+		PUT(&b, struct held_files, REC_HELD_FILES, .mount = 1, .used_bytes = 900 * MIB);
+		PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 80, .cut = cut);
+		f = only(&b);
+		assert_int_equal(says(f->evidence, "no process has its files open"), !cut);
+		assert_int_equal(
+			says(f->evidence, "no process that was looked at has its files open"), cut);
+		end(&b);
+	}
+
 	/* Little of it is nothing. */
 	begin(&b, &rule_hidden_memory, 1);
 	string(&b, 1, "/run");

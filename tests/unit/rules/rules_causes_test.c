@@ -831,6 +831,14 @@ static void test_cache_too_small(void **unused)
 	assert_int_equal(x->cost_ns, 0); /* not known */
 	view_close(&f);
 
+	begin(&f, &rule_page_cache); /* that is told by the rule on limits */
+	refaulted(&f, 640000);
+	cached(&f, 8, 8, CACHE_REFAULT, 640000);
+	PUT(&f, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 2,
+		.limit_bytes = CGROUP_USAGE_NONE, .high_bytes = 100 * MIB, .high_hit_total = 10);
+	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+
 	for (u64 part = 1; part <= 4; part *= 4) { /* pressure is of him who reads back most */
 		begin(&f, &rule_page_cache);
 		refaulted(&f, 640000 * part);

@@ -341,11 +341,11 @@ static void test_memory_high(void **unused)
 	assert_string_equal(f->rule, "memory-high");
 	assert_int_equal(f->tgid, 7);
 	assert_non_null(strstr(f->title,
-		"cgroup /batch is throttled at its memory.high of 96.0 MiB: its tasks waited "
-		"80.0 %"));
-	assert_true(says(f->evidence, "90 % is memory of its processes"));
+		"cgroup /batch is throttled at its memory.high of 96.0 MiB: 90 % is memory of its "
+		"processes (anonymous); its tasks waited 80.0 % of the time"));
+	assert_true(says(f->evidence, "memory.high was exceeded 800 times"));
 	assert_true(says(f->evidence, "victim (pid 7) has 90.0 MiB"));
-	assert_true(says(f->try_, "echo 131072000 > /sys/fs/cgroup/batch/memory.high"));
+	assert_true(says(f->try_, "echo 150994944 > /sys/fs/cgroup/batch/memory.high"));
 	assert_true(says(f->undo, "echo 100663296 >"));
 	end(&b);
 
@@ -359,6 +359,44 @@ static void test_memory_high(void **unused)
 	throttled(&b, 100, 0);
 	assert_int_equal(conclude(&b), 0);
 	end(&b);
+}
+
+/* What fills a group, and by how much it is short, count at memory.high as at its hard limit. */
+static void test_memory_high_of_cache(void **unused)
+{
+	static const struct {
+		u64 refaults, us, max;
+		int level;
+		const char *title, *try;
+	} cases[] = {
+		{100000, 3000000, CGROUP_USAGE_NONE, LEVEL_WARNING,
+			"too little of it: 10000 pages a second are read back",
+			"echo 104857600 > /sys/fs/cgroup/search/memory.high"},
+		{100000, 3000000, 60 * MIB, LEVEL_WARNING, "too little of it",
+			"echo max > /sys/fs/cgroup/search/memory.high"},
+		{100, 1000000, CGROUP_USAGE_NONE, LEVEL_NOTE, "hardly any of which is read again",
+			"Nothing needs to be done"},
+	};
+	struct bench b;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct finding *f;
+
+		begin(&b, &rule_cgroup_limit, 1);
+		group(&b, 42, "/search");
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY,
+			.h.flags = CGROUP_HAS_PARTS | CGROUP_HAS_PRESSURE, .cgroup = 42,
+			.version = 2, .usage_bytes = 50 * MIB, .limit_bytes = cases[i].max,
+			.high_bytes = 50 * MIB, .file_bytes = 45 * MIB, .high_hit_total = 1000,
+			.some_total_us = cases[i].us, .refault_file_total = cases[i].refaults);
+		f = only(&b);
+		assert_string_equal(f->rule, "memory-high");
+		assert_int_equal(f->level, cases[i].level);
+		assert_non_null(strstr(f->title, cases[i].title));
+		assert_true(says(f->try_, cases[i].try));
+		end(&b);
+	}
 }
 
 /* 10,000 pages a second that had been out for two seconds: 20,000 are out at any time. What a
@@ -841,6 +879,7 @@ int main(void)
 		cmocka_unit_test(test_userfault_major),
 		cmocka_unit_test(test_userfault_quiet),
 		cmocka_unit_test(test_memory_high),
+		cmocka_unit_test(test_memory_high_of_cache),
 		cmocka_unit_test(test_limit_by_what_is_out),
 		cmocka_unit_test(test_limit_rests),
 		cmocka_unit_test(test_limit_cheap),

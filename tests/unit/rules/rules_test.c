@@ -488,6 +488,45 @@ static void test_swap(void **unused)
 	end(&b);
 }
 
+/* At the limit of the group, or of one above it, or at its memory.high. */
+static void test_swap_at_limit(void **unused)
+{
+	static const struct {
+		u64 max, high, high_hits, cgroup;
+		const char *title, *try;
+	} cases[] = {
+		{50 * MIB, CGROUP_USAGE_NONE, 0, 42, "at the limit of cgroup /app (50.0 MiB)",
+			"/app/memory.max"},
+		{50 * MIB, CGROUP_USAGE_NONE, 0, 43, "at the limit of cgroup /app (50.0 MiB)",
+			"/app/memory.max"},
+		{CGROUP_USAGE_NONE, 50 * MIB, 9, 43, "at the limit of cgroup /app (50.0 MiB)",
+			"/app/memory.high"},
+		{CGROUP_USAGE_NONE, 50 * MIB, 0, 43, NULL, "vm.swappiness"},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_swap, 1);
+		group(&b, 42, "/app");
+		group(&b, 43, "/app/one");
+		counters(&b, 5000, 4000);
+		swapped_in(&b, MAPPING_HEAP, 3 * NSEC_PER_SEC);
+		PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7,
+			.cgroup = cases[i].cgroup);
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 2,
+			.usage_bytes = 50 * MIB, .limit_bytes = cases[i].max,
+			.high_bytes = cases[i].high, .high_hit_total = cases[i].high_hits);
+		f = only(&b);
+		assert_int_equal(!!strstr(f->title, "at the limit of"), !!cases[i].title);
+		assert_true(!cases[i].title || strstr(f->title, cases[i].title));
+		assert_true(says(f->try_, cases[i].try));
+		end(&b);
+	}
+}
+
 /* What is out would fit into the idle pools of huge pages: these are why. */
 static void test_swap_beside_pools(void **unused)
 {
@@ -1752,6 +1791,7 @@ int main(void)
 		cmocka_unit_test(test_major_faults),
 		cmocka_unit_test(test_major_faults_again),
 		cmocka_unit_test(test_swap),
+		cmocka_unit_test(test_swap_at_limit),
 		cmocka_unit_test(test_swap_beside_pools),
 		cmocka_unit_test(test_swap_quiet),
 		cmocka_unit_test(test_swappiness),
