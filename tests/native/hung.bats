@@ -70,7 +70,14 @@ in_time() {
 @test "check and faults end where a file server answers all but who reads a file" {
 	hang exec read
 	in_time check --for 4s
-	in_time faults --stacks --for 2s
+}
+
+@test "faults ends soon where a file server answers with the first page of a file and no more, and says so" {
+	hang exec beyond
+	SECONDS=0
+	in_time faults --stacks --for 2s -o json
+	[ "$SECONDS" -lt 30 ]
+	jq -e '[.notes[] | select(contains("/dir/file") and contains("took too long"))] | length == 1' report
 }
 
 @test "where and check end where a file server answers all but who lists a directory" {

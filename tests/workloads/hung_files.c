@@ -6,7 +6,8 @@
  *   hung_files DIR mount  a tmpfs is mounted below it
  *   hung_files DIR open   a process has a file of it open that is named as if it were deleted
  *
- * With one more word it goes on answering all but that: "open", "read", "readdir".
+ * With one more word it goes on answering all but that: "open", "read", "readdir", or "beyond": to
+ * read more than the first page of the file.
  *
  * It mounts itself on DIR (FUSE), prints "ready" once it answers no more, and ends with its input.
  */
@@ -145,14 +146,16 @@ static int serve(pid_t child)
 	return waitpid(child, &status, WNOHANG) != child || !status;
 }
 
-static bool is_deaf_to(unsigned opcode)
+static bool is_deaf_to(const struct fuse_in_header *in)
 {
-	switch (opcode) {
+	const struct fuse_read_in *ask = (const void *)(in + 1);
+
+	switch (in->opcode) {
 	case FUSE_OPEN:
 	case FUSE_OPENDIR:
 		return !deaf || !strcmp(deaf, "open");
 	case FUSE_READ:
-		return !deaf || !strcmp(deaf, "read");
+		return !deaf || !strcmp(deaf, "read") || (!strcmp(deaf, "beyond") && ask->offset);
 	case FUSE_READDIR:
 		return !deaf || !strcmp(deaf, "readdir");
 	default:
@@ -165,7 +168,7 @@ static bool hang_one(void)
 {
 	if (read(device, buf, sizeof(buf)) < 0)
 		return errno != ENODEV;
-	if (!is_deaf_to(((const struct fuse_in_header *)buf)->opcode))
+	if (!is_deaf_to((const void *)buf))
 		serve_one((const void *)buf);
 	return true;
 }

@@ -2,6 +2,7 @@
 #include "capture/reader/reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -9,14 +10,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/answering.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/fd_pass.h"
 #include "capture/reader/reader_talk.h"
 #include "cfi/rule_set.h"
+#include "sys/process/proc.h"
+#include "sys/root.h"
+#include "sys/scan.h"
 
 #define SECTION_MAX (64ULL << 20) /* as cfi/elf_table.c */
 #define RULES_MAX 65536
+#define LOOK_MS 500 /* at one that has not answered */
+#define STUCK_LOOKS 4
 
 static struct reader *reader_new(void)
 {
@@ -124,8 +131,43 @@ void reader_meanwhile(struct reader *r, int fd, void (*take)(void *arg), void *a
 	r->meanwhile.arg = arg;
 }
 
+/* How it was when it was looked at. */
+struct stuck {
+	u64 ran_ns;
+	u32 looks; /* in a row it waited, and did nothing between them */
+};
+
+/*
+ * Does it wait for the server of a file (NFS, FUSE) that does not answer? It waits for nothing else
+ * while it is to answer itself, and not even SIGKILL ends that. A slow server lets it go on for a
+ * moment now and then; one that has no processor is ready to run.
+ */
+static bool is_stuck(struct reader *r, struct stuck *s)
+{
+	_cleanup_str_ struct str text = {};
+	const struct one *o = &r->all[r->at];
+	struct proc_stat st;
+	u64 ran_ns = 0;
+	struct scan at;
+
+	if (!o->pid || proc_stat_read(o->pid, &st) || sys_read(&text, "/proc/%d/schedstat", o->pid))
+		return false;
+	at = scan_text(str_get(&text));
+	if (!scan_u64(&at, &ran_ns))
+		return false;
+	s->looks = st.state != 'R' && (!s->looks || ran_ns == s->ran_ns) ? s->looks + 1 : 0;
+	s->ran_ns = ran_ns;
+	if (s->looks < STUCK_LOOKS)
+		return false;
+	if (r->n_hung < READERS)
+		r->hung[r->n_hung++] = r->device;
+	return true;
+}
+
 int reader_read(struct reader *r, void *to, size_t n, u64 until_ns)
 {
+	struct stuck stuck = {};
+	u64 look_ns = clock_mono_ns() + LOOK_MS * NSEC_PER_MSEC;
 	struct pollfd p[2] = {{.fd = r->all[r->at].socket, .events = POLLIN},
 		{.fd = r->meanwhile.take ? r->meanwhile.fd : -1, .events = POLLIN}};
 
@@ -133,9 +175,12 @@ int reader_read(struct reader *r, void *to, size_t n, u64 until_ns)
 		u64 now = clock_mono_ns();
 		ssize_t k;
 
-		if (now >= until_ns)
+		if (now >= until_ns || (now >= look_ns && is_stuck(r, &stuck)))
 			return reader_bad(r);
-		if (poll(p, ARRAY_SIZE(p), (int)((until_ns - now) / NSEC_PER_MSEC) + 1) < 0 &&
+		if (now >= look_ns)
+			look_ns = now + LOOK_MS * NSEC_PER_MSEC;
+		if (poll(p, ARRAY_SIZE(p),
+			    (int)((MIN(until_ns, look_ns) - now) / NSEC_PER_MSEC) + 1) < 0 &&
 			errno != EINTR)
 			return reader_bad(r);
 		if (p[1].revents)
@@ -174,8 +219,25 @@ int reader_write(struct reader *r, const void *from, size_t n, u64 until_ns)
 	return 0;
 }
 
+static u64 device_of(int file)
+{
+	struct stat st;
+
+	return stat_known(file, "", AT_EMPTY_PATH, &st) ? 0 : st.st_dev;
+}
+
+static bool is_hung(const struct reader *r, u64 device)
+{
+	for (u32 i = 0; i < r->n_hung; i++)
+		if (r->hung[i] == device)
+			return true;
+	return false;
+}
+
 int reader_give(struct reader *r, void *head, size_t n, int file)
 {
+	if (file >= 0)
+		r->device = device_of(file);
 	return fd_send(r->all[r->at].socket, head, n, file) ? reader_bad(r) : 0;
 }
 
@@ -183,6 +245,8 @@ int reader_ask(struct reader *r, enum reader_what what, int file)
 {
 	struct reader_ask ask = {.what = what};
 
+	if (file >= 0 && r->n_hung && is_hung(r, device_of(file)))
+		return -EBADMSG;
 	while (r->at < READERS && r->all[r->at].socket < 0)
 		r->at++;
 	if (r->at == READERS) {

@@ -17,7 +17,10 @@ struct one {
 
 struct reader {
 	struct one all[READERS];
-	u32 at; /* who is asked */
+	u32 at;            /* who is asked */
+	u64 device;        /* of the file that it was given last */
+	u64 hung[READERS]; /* devices whose server has not answered one that is gone for it */
+	u32 n_hung;
 	u64 begun_ns;
 	struct {
 		int fd;
@@ -28,7 +31,8 @@ struct reader {
 
 /* Who is asked is asked nothing more: -EBADMSG. */
 int reader_bad(struct reader *r);
-/* The first that is there is asked, with a file to be read, or -1. -ESRCH: none is there. */
+/* The first that is there is asked, with a file to be read, or -1. -ESRCH: none is there. -EBADMSG:
+ * nobody is, about a file of a server that did not answer. */
 int reader_ask(struct reader *r, enum reader_what what, int file);
 /* A few bytes, with a file or -1. */
 int reader_give(struct reader *r, void *head, size_t n, int file);

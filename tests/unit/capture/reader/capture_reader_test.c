@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "capture/reader/reader.h"
 #include "capture/reader/reader_variables.h"
@@ -217,6 +219,29 @@ static void a_death_costs_one_file(void **state)
 	assert_int_equal(reader_look(r, fd, &file), -EBADMSG);
 	assert_int_equal(reader_look(r, fd, &file), -ESRCH);
 	assert_int_equal(reader_look(r, fd, &file), -ESRCH);
+	reader_close(r);
+}
+
+/* As behind a file server that does not answer. Its other files are not asked for, those of others
+ * are. */
+static void one_that_waits_for_ever_is_not_waited_for(void **state)
+{
+	_cleanup_close_ int fd = self_open(), other = memfd_create("other", MFD_CLOEXEC);
+	u64 begun = clock_mono_ns();
+	struct reader_file file;
+	struct reader *r;
+	pid_t stopped;
+
+	(void)state;
+	assert_int_equal(reader_open(&r), 0);
+	stopped = reader_pid(r, 0);
+	kill(stopped, SIGSTOP);
+	assert_int_equal(reader_look(r, fd, &file), -EBADMSG);
+	assert_true(clock_mono_ns() - begun < 10 * NSEC_PER_SEC);
+	assert_int_equal(reader_look(r, fd, &file), -EBADMSG);
+	assert_true(reader_pid(r, 1) > 0);
+	assert_int_equal(reader_look(r, other, &file), -ENOEXEC);
+	kill(stopped, SIGKILL);
 	reader_close(r);
 }
 
@@ -521,6 +546,7 @@ int main(void)
 		cmocka_unit_test(no_rights),
 		cmocka_unit_test(what_is_no_program),
 		cmocka_unit_test(a_death_costs_one_file),
+		cmocka_unit_test(one_that_waits_for_ever_is_not_waited_for),
 		cmocka_unit_test(no_answer_does_harm),
 		cmocka_unit_test(variables),
 		cmocka_unit_test(functions),
