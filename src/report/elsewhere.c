@@ -152,8 +152,7 @@ static void refer(struct report *r)
 		vec_each (c, &r->elsewhere) {
 			if (!s->symptom || c->symptom || !(s->losses & c->losses) || c->cgroup)
 				continue;
-			finding_line(r, s->evidence,
-				"this may be why, elsewhere on this machine: %s",
+			finding_line(r, s->evidence, "possible cause elsewhere on this machine: %s",
 				c->title ? c->title : c->rule);
 			break;
 		}

@@ -90,14 +90,14 @@ static void yield_take(struct report *r, struct finding *c, const struct finding
 	c->losses |= s->losses; /* what that one explains this one does */
 	if (!fills || s->level <= LEVEL_NOTE || !s->try_[0])
 		return;
-	finding_line(r, c->try_, "If it has to be there:");
+	finding_line(r, c->try_, "If it must stay there:");
 	lines_move(c->try_, s->try_);
 	lines_move(c->undo, s->undo);
 }
 
 static void absorb(struct report *r, struct finding *c, const struct finding *s)
 {
-	finding_line(r, c->evidence, "hence: %s", s->title ? s->title : s->rule);
+	finding_line(r, c->evidence, "effect: %s", s->title ? s->title : s->rule);
 	if (s->yields)
 		yield_take(r, c, s);
 	if (s->advises && s->try_[0])
@@ -199,7 +199,6 @@ void report_explain(struct report *r)
 	lost = lost_ns(r);
 	vec_each (f, &r->findings)
 		if (f->cost_ns && !f->symptom && f->level > LEVEL_NOTE)
-			finding_line(r, f->evidence,
-				"explains %.0f %% of the %s that were found lost to memory",
+			finding_line(r, f->evidence, "explains %.0f %% of the %s lost to memory",
 				100.0 * (double)f->cost_ns / (double)lost, fmt_ns(a, lost));
 }

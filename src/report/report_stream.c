@@ -134,13 +134,12 @@ bool report_tell_refused(struct report *r)
 	vec_each (t, &r->tables) {
 		if ((*t)->n_rows || !(*t)->empty)
 			continue;
-		(*t)->empty = "Not known: some of it could not be looked at.";
+		(*t)->empty = "Not known: some of it could not be read.";
 		blind = true;
 	}
 	if (blind && r->verdict)
-		r->verdict = report_text(r,
-			"INCOMPLETE: memwhy was not permitted to look at all of it. %s",
-			r->verdict);
+		r->verdict = report_text(
+			r, "INCOMPLETE: memwhy was not permitted to see all of it. %s", r->verdict);
 	else if (blind)
 		r->verdict =
 			"INCOMPLETE: memwhy was not permitted to look, so what is not shown may "

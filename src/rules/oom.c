@@ -191,7 +191,7 @@ static const char *parent_text(struct report *r, const struct state *s, const st
 
 	return f && f->parent > 1 && !strncmp(f->comm, victim_comm(k), COMM_LEN) &&
 			       stream_task(r->stream, f->parent, 0)
-		       ? report_text(r, " (its parent is %s)", report_process(r, f->parent))
+		       ? report_text(r, ", child of %s,", report_process(r, f->parent))
 		       : "";
 }
 

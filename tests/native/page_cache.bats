@@ -35,7 +35,7 @@ blamed() { # the finding that names the reader
 	zoo_start tests/zoo/evicted-index.c
 	look
 	blamed | jq -e '(.title | test("working set of evicted-index")) and
-		(.level != "note") and (.evidence | any(test("^hence: cgroup .* hits its memory limit")))'
+		(.level != "note") and (.evidence | any(test("^effect: cgroup .* hits its memory limit")))'
 	jq -e '[.findings[] | select(.rule == "cgroup-limit" and (.title | test("zoo-evicted")))] == []' \
 		"$scratch/report"
 

@@ -38,7 +38,7 @@ finding() { # RULE NAME
 	timeout 60 "$MEMWHY" check -q --for 6s -o json --out "$BATS_TEST_TMPDIR/report" 3>&-
 	jq -r '.findings[] | "\(.level) \(.rule) \(.title)"' "$BATS_TEST_TMPDIR/report"
 	finding page-cache '^batch-scan .* working set of evicted-index' |
-		jq -e '.level != "note" and (.evidence | any(test("^hence: ")))'
+		jq -e '.level != "note" and (.evidence | any(test("^effect: ")))'
 	finding copy-on-write '^fork-snapshot' |
 		jq -e '.level != "note" and (.evidence | any(test("^explains [0-9]+ % of the ")))'
 	# What the readers wait for is told once, below the cause.

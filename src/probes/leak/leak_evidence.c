@@ -66,7 +66,7 @@ void leak_tell_growth(struct report *r, struct finding *f, const struct leak_evi
 	finding_line(r, f->evidence, "%llu outstanding (%s) of %llu allocated in %.0f s", e->live,
 		fmt_bytes(a, e->bytes), e->allocated, e->judged->seconds);
 	leak_tell_thirds(r, f, e->judged);
-	finding_line(r, f->evidence, "of what was there after the first third, %.0f %% still is",
+	finding_line(r, f->evidence, "of what was live after the first third, %.0f %% still is",
 		100 * e->stayed);
 }
 
@@ -76,7 +76,7 @@ void leak_tell_lives(struct report *r, struct finding *f, u64 freed, const struc
 
 	if (lives->count)
 		finding_line(r, f->evidence,
-			"those that were freed (%llu) lived %s in the median (estimated)", freed,
+			"those that were freed (%llu) lived for a median of %s (estimated)", freed,
 			fmt_ns(a, hist_quantile(&lives->hist, 0.5, lives->max_ns)));
 }
 

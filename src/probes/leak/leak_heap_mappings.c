@@ -177,17 +177,18 @@ static void tell(struct report *r, const struct leak_evidence *e, const void *ar
 		"of what was there after the first third, at least %.0f %% still is",
 		100 * e->stayed);
 	leak_tell_stack(r, f, w->stack);
-	f->why = "This is mapped past malloc, by the program itself: an allocator of its own (the "
-		 "objects of Python, Go or Java), buffers, files. What is put there is not seen.";
+	f->why = "The program maps this itself, bypassing malloc: its own allocator (objects of "
+		 "Python, Go or Java), buffers, files. What is stored there is not seen.";
 	if (!strncmp(p->comm, "python", 6))
 		finding_line(r, f->try_,
-			"Have Python take each object from malloc, to see which code makes them: "
+			"Let Python allocate each object by malloc, to see which code makes them: "
 			"the same command with PYTHONMALLOC=malloc in its environment.");
 	else
 		finding_line(r, f->try_,
-			"Ask the runtime or library that maps it what it put there: its profiler "
-			"of the heap, its statistics, its limit.");
-	finding_line(r, f->try_, "Run it longer, to tell a leak from what fills: this was %.0f s.",
+			"Ask the runtime or library that maps it: its heap profiler, its "
+			"statistics, its limit.");
+	finding_line(r, f->try_,
+		"Run it longer, to tell a leak from a cache that fills: this was %.0f s.",
 		e->judged->seconds);
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "The same command again: this stack no longer grows steadily.");

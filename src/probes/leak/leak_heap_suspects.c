@@ -25,11 +25,12 @@ static void tell_next(struct report *r, struct finding *f, const struct leak_hea
 	finding_line(r, f->try_,
 		"See where the blocks go from there, and what should have freed them by now: a "
 		"list or cache without a bound, or an owner that is never destroyed.");
-	finding_line(r, f->try_, "Run it longer, to tell a leak from what fills: this was %.0f s.",
+	finding_line(r, f->try_,
+		"Run it longer, to tell a leak from a cache that fills: this was %.0f s.",
 		w->judged.seconds);
 	finding_line(r, f->try_,
-		"Whether anything still points to them is for a heap checker that scans memory at "
-		"exit (LeakSanitizer, valgrind); memwhy does not scan.");
+		"To learn whether anything still points to them, use a heap checker that scans "
+		"memory at exit (LeakSanitizer, valgrind).");
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(
 		r, f->verify, "The same command again: this stack is \"comes and goes\" or flat.");
@@ -54,8 +55,8 @@ static void tell(struct report *r, const struct leak_evidence *e, const void *ar
 	leak_tell_growth(r, f, e);
 	leak_tell_lives(r, f, w->frees, &w->lives);
 	leak_tell_stack(r, f, w->stack);
-	f->why = "What is allocated here stays, and grows with time. A block that is live at the "
-		 "end is no fault as such; ever more of them are.";
+	f->why = "What is allocated here stays, and grows with time. A block live at the end is "
+		 "not a leak as such; ever more of them are.";
 	tell_next(r, f, w);
 }
 

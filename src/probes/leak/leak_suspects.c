@@ -50,11 +50,11 @@ static void tell_others(
 	leak_tell_lives(r, f, x->site->all_freed, &x->site->lives);
 	if (u)
 		finding_line(r, f->evidence,
-			"/proc/slabinfo: the cache as a whole has %lld objects more than before",
+			"/proc/slabinfo: the whole cache has %lld more objects than before",
 			(s64)(u->active_objects - u->first_active_objects));
 	if (x->key->cache.kind == LEAK_PAGES && leak_memory_grown(w->memory, &grown))
 		finding_line(r, f->evidence,
-			"/proc/meminfo: all that is neither free nor on LRU lists %s by %s",
+			"/proc/meminfo: memory neither free nor on LRU lists %s by %s",
 			grown < 0 ? "shrank" : "grew",
 			fmt_bytes(a, (u64)(grown < 0 ? -grown : grown)));
 }
@@ -68,10 +68,11 @@ static void tell_next(struct report *r, struct finding *f, const struct leak_sus
 			"The code path: `memwhy leak --kernel --stacks=kernel --for %.0fs`",
 			x->judged.seconds);
 	finding_line(r, f->try_,
-		"Whose doing it is: `memwhy leak --kernel --by process,cache,site --for %.0fs`",
+		"Who does it: `memwhy leak --kernel --by process,cache,site --for %.0fs`",
 		x->judged.seconds);
 	finding_line(r, f->try_,
-		"Longer, to tell a leak from what fills: `memwhy leak --kernel --for %llus`",
+		"Longer, to tell a leak from a cache that fills: `memwhy leak --kernel --for "
+		"%llus`",
 		longer);
 	finding_line(r, f->undo, "Nothing to undo.");
 	if (x->key->cache.name[0] && !strchr(x->key->cache.name, '\''))
@@ -102,10 +103,10 @@ static void tell(struct report *r, const struct leak_evidence *e, const void *ar
 	tell_others(r, f, w, x);
 	leak_tell_stack(r, f, x->key->task.stack);
 	f->why = is_reclaimable(w->caches, x->key)
-			 ? "What is allocated here stays. The kernel gives this cache back when "
-			   "memory is short, so it is likely one that fills."
-			 : "What is allocated here stays, and the kernel cannot take it back: it "
-			   "belongs to whoever asked for it.";
+			 ? "What is allocated here stays. The kernel shrinks this cache when "
+			   "memory is short, so it is likely just filling."
+			 : "What is allocated here stays, and the kernel cannot reclaim it: only "
+			   "its owner can free it.";
 	tell_next(r, f, x);
 }
 

@@ -6,15 +6,14 @@
 
 static const char *const thin_words[] = {
 	[LIMIT_NO_GROUP] = "nothing is known of the group",
-	[LIMIT_OF_SOME] = "only some of its tasks were looked at",
-	[LIMIT_TOO_SHORT] = "it was looked at for less than 5 s",
+	[LIMIT_OF_SOME] = "only some of its tasks were seen",
+	[LIMIT_TOO_SHORT] = "it was observed for less than 5 s",
 	[LIMIT_NO_READS] = "it has page cache, and who reads which pages cannot be seen here",
 	[LIMIT_LOST] = "too many uses of pages were lost",
 	[LIMIT_REFUSED] = "it is not known what all of its processes touch through mappings",
-	[LIMIT_NOT_SETTLED] = "it still touched much that it had not touched before when the look "
-			      "ended: look longer",
-	[LIMIT_STARVED] = "it is at its limit, where what it maps is reclaimed before all of it is "
-			  "seen: look with a higher limit",
+	[LIMIT_NOT_SETTLED] = "at the end it still touched much for the first time: run longer",
+	[LIMIT_STARVED] = "it is at its limit, where its mappings are reclaimed before all of them "
+			  "are seen: measure with a higher limit",
 };
 
 static const char *file_of(const struct limit_group *g)
@@ -60,20 +59,19 @@ static void evidence_tell(const struct limit_facts *f, const struct limit_need *
 	if (strcmp(fmt_bytes(a, n->low_bytes), fmt_bytes(b, n->high_bytes)))
 		finding_line(r, x->evidence, "it needs at least %s, at most %s", a, b);
 	finding_line(r, x->evidence,
-		"of files it used %s more than once and %s once; %s it did not use in %s",
+		"of its files it used %s more than once and %s once, and did not use %s in %s",
 		fmt_bytes(a, n->read_bytes + n->mapped_bytes), fmt_bytes(b, n->once_bytes),
 		fmt_bytes(c, n->cold_bytes), fmt_ns(d, n->elapsed_ns));
 	if (n->starved)
 		finding_line(r, x->evidence,
-			"it met its limit, and %llu pages came back after they had been reclaimed",
+			"it hit its limit, and %llu pages came back after they had been reclaimed",
 			f->last.refault_total - f->first.refault_total);
 	if (n->pressed)
-		finding_line(r, x->evidence, "%s waited for memory in %.1f %% of the time",
+		finding_line(r, x->evidence, "%s waited for memory %.1f %% of the time",
 			n->whole ? "some task of the machine" : "some task of it",
 			100 * n->stall_ratio);
 	if (n->elsewhere_bytes)
-		finding_line(r, x->evidence,
-			"it also uses %s of files that are charged to other groups",
+		finding_line(r, x->evidence, "it also uses %s of files charged to other groups",
 			fmt_bytes(a, n->elsewhere_bytes));
 }
 
@@ -84,7 +82,7 @@ static void cure_tell(const struct limit_facts *f, const struct limit_need *n, s
 	const char *dir = stream_string(r->stream, g->dir) ?: "GROUP";
 
 	if (n->verdict == LIMIT_FITS) {
-		finding_line(r, x->try_, "Nothing has to be done.");
+		finding_line(r, x->try_, "Nothing needs to be done.");
 		finding_line(r, x->undo, "Nothing to undo.");
 	} else {
 		finding_line(r, x->try_, "`echo %llu > %s/%s`", n->advised_bytes, dir, file_of(g));
@@ -92,7 +90,7 @@ static void cure_tell(const struct limit_facts *f, const struct limit_need *n, s
 	}
 	if (n->has_cost)
 		finding_line(r, x->try_,
-			"Expect tasks to wait for memory in at most %.1f %% of the time there.",
+			"Expect tasks to wait for memory at most %.1f %% of the time there.",
 			100 * n->expected_ratio);
 	finding_line(r, x->verify, "`memwhy limit -g %s --for 60s`", dir);
 }
@@ -114,11 +112,10 @@ void limit_advise(const struct limit_facts *f, const struct limit_need *n, struc
 	x->held_bytes = n->needed_bytes;
 	x->title = title_of(n, path ? report_cgroup(r, path) : "the group", r);
 	x->confidence = report_text(r,
-		"medium: what it used in this time; memory that is used less often than that "
-		"counts as not needed%s",
+		"medium: what it used in this time; memory used less often counts as not needed%s",
 		f->files.stride > 1 ? ", and pages of files were sampled" : "");
-	x->why = "Below what a group uses again and again each use pushes out what is needed next. "
-		 "Above it, more memory only keeps pages that nobody comes back to.";
+	x->why = "With less than a group uses again and again, each use evicts what is needed "
+		 "next. With more, it only keeps pages that are not used again.";
 	evidence_tell(f, n, x, r);
 	cure_tell(f, n, x, r);
 }

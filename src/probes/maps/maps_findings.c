@@ -60,12 +60,12 @@ static void map_churn(struct report *r, u32 tgid, const struct maps_proc *p)
 		p->maps, fmt_bytes(each, p->map_bytes / p->maps), p->unmaps, seconds_of(r));
 	finding_line(r, f->evidence, "%s spent in these calls, over all threads",
 		fmt_ns(time, p->map_ns));
-	f->why = "Each mapping starts with pages that are faulted in and zeroed anew, and munmap "
-		 "makes other CPUs drop their translations; both hold up the threads of the "
-		 "process (mmap_lock). The faults are not in the time above.";
+	f->why = "Each new mapping has to be faulted in and zeroed, and munmap makes other CPUs "
+		 "flush their TLBs; both hold up the threads of the process (mmap_lock). The "
+		 "faults are not in the time above.";
 	churn_try(r, f, tgid);
 	finding_line(r, f->try_,
-		"Where it is glibc's malloc (a size above M_MMAP_THRESHOLD, 128 KiB unless it has "
+		"If it is glibc malloc() (a size above M_MMAP_THRESHOLD, 128 KiB unless it has "
 		"adapted): `GLIBC_TUNABLES=glibc.malloc.mmap_threshold=%llu COMMAND`",
 		MAX(1ULL << 20, 2 * (p->map_bytes / p->maps)));
 	finding_line(r, f->undo, "Start it without GLIBC_TUNABLES.");
@@ -89,7 +89,7 @@ static void drop_churn(struct report *r, u32 tgid, const struct maps_proc *p)
 		fmt_bytes(bytes, p->drop_bytes / p->drops), seconds_of(r));
 	finding_line(r, f->evidence, "%s in them: %.1f %% of the interval",
 		fmt_ns(time, p->drop_ns), 100.0 * (double)p->drop_ns / 1e9 / seconds_of(r));
-	f->why = "What is given back is faulted in and zeroed when it is used again.";
+	f->why = "What is given back has to be faulted in and zeroed at the next use.";
 	churn_try(r, f, tgid);
 	finding_line(r, f->try_, "Is it faulted in again? `memwhy faults -p %u --for 10s`", tgid);
 	finding_line(r, f->try_,
@@ -120,7 +120,7 @@ static void steady_growth(struct report *r, u32 tgid, const struct maps_proc *p)
 		trend_fit(&p->trend), p->trend.n, covered);
 	finding_line(r, f->evidence, "VmSize from %s to %s",
 		fmt_bytes(first, p->last - (u64)change), fmt_bytes(last, p->last));
-	f->why = "It maps more than it unmaps, all the time.";
+	f->why = "It keeps mapping more than it unmaps.";
 	finding_line(r, f->try_,
 		"See which code holds it: `memwhy maps --by stack -p %u --for 60s`", tgid);
 	finding_line(r, f->verify, "`memwhy maps -p %u --for 10m`", tgid);
@@ -139,9 +139,9 @@ static void try_rlimit(
 	finding_line(r, f->try_, "`prlimit --pid %u --%s=%llu:`", k->tgid, option, k->limit * 2);
 	finding_line(r, f->undo, "`prlimit --pid %u --%s=%llu:`", k->tgid, option, k->limit);
 	finding_line(r, f->try_,
-		"That lasts as long as the process. For those that come after it, set the limit "
-		"where they are started: ulimit in a script, LimitAS= and the like in a unit of "
-		"systemd, or prlimit of their parent: `ps -o ppid= -p %u`",
+		"That lasts as long as the process. For later ones, set the limit where they are "
+		"started: ulimit in a script, LimitAS= or similar in a systemd unit, or prlimit of "
+		"their parent: `ps -o ppid= -p %u`",
 		k->tgid);
 }
 
@@ -151,13 +151,13 @@ static void try_strict(const struct maps_tables *t, struct report *r, struct fin
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	if (maps_limit_get(t, "CommitLimit", &limit) && maps_limit_get(t, "Committed_AS", &used))
-		finding_line(r, f->evidence, "CommitLimit %s, Committed_AS %s at the last look",
+		finding_line(r, f->evidence, "CommitLimit %s, Committed_AS %s when last read",
 			fmt_bytes(a, limit), fmt_bytes(b, used));
 	if (maps_limit_get(t, "vm.overcommit_kbytes", &kbytes) && kbytes)
 		try_sysctl(r, f, "vm.overcommit_kbytes", kbytes, kbytes / 4 * 5);
 	else if (maps_limit_get(t, "vm.overcommit_ratio", &ratio))
 		try_sysctl(r, f, "vm.overcommit_ratio", ratio, ratio + 10);
-	finding_line(r, f->try_, "Or add swap: it counts for the limit");
+	finding_line(r, f->try_, "Or add swap: it raises the limit");
 }
 
 static void failure_try(const struct maps_tables *t, struct report *r, struct finding *f,
@@ -165,12 +165,12 @@ static void failure_try(const struct maps_tables *t, struct report *r, struct fi
 {
 	switch (k->why) {
 	case MAPS_WHY_MAP_COUNT:
-		f->why = "Each mapping with protection, file or flags of its own counts; so does "
-			 "every hole that munmap, mprotect or madvise cuts into one.";
+		f->why = "Each mapping with its own protection, file or flags counts; munmap, "
+			 "mprotect and madvise on a part of one split it.";
 		try_sysctl(r, f, "vm.max_map_count", k->limit, k->limit * 2);
 		break;
 	case MAPS_WHY_AS:
-		f->why = "The limit is on address space, whether memory is behind it or not.";
+		f->why = "The limit is on address space, backed by memory or not.";
 		try_rlimit(r, f, k, "as");
 		break;
 	case MAPS_WHY_DATA:
@@ -178,12 +178,12 @@ static void failure_try(const struct maps_tables *t, struct report *r, struct fi
 		try_rlimit(r, f, k, "data");
 		break;
 	case MAPS_WHY_MEMLOCK:
-		f->why = "The limit is on locked memory, of whoever has no CAP_IPC_LOCK.";
+		f->why = "The limit is on locked memory, for processes without CAP_IPC_LOCK.";
 		try_rlimit(r, f, k, "memlock");
 		break;
 	case MAPS_WHY_STRICT:
-		f->why = "With strict overcommit all private writable memory that is mapped "
-			 "counts, touched or not.";
+		f->why = "With strict overcommit all mapped private writable memory counts, "
+			 "touched or not.";
 		try_strict(t, r, f);
 		break;
 	case MAPS_WHY_OBVIOUS:

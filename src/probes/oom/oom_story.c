@@ -33,11 +33,11 @@ static void title(struct report *r, struct finding *f, const struct kill *x)
 {
 	if (x->report.flags & OOM_REPORT_NO_VICTIM)
 		f->title = report_text(
-			r, "Kill %u: there was nobody to kill; %s", x->number, place(r, x));
+			r, "Kill %u: no process could be killed; %s", x->number, place(r, x));
 	else
 		f->title = report_text(r, "Kill %u: %.16s (%u) %s; %s", x->number,
 			*kill_comm(x) ? kill_comm(x) : "?", kill_pid(x),
-			x->reported && !x->counted ? "was exiting and got memory for it"
+			x->reported && !x->counted ? "was exiting and was given memory for it"
 						   : "was killed",
 			place(r, x));
 }
@@ -51,7 +51,7 @@ static void who_asked(struct report *r, struct finding *f, const struct kill *x)
 
 	if (oom_order(x, &order))
 		what = order < 0 ? "a kill (sysrq f)"
-		       : order   ? report_text(r, "%llu pages in a row (order %d)",
+		       : order   ? report_text(r, "%llu contiguous pages (order %d)",
 					   1ULL << MIN(order, 30), order)
 				 : "a page (order 0)";
 	finding_line(r, f->evidence, "asked: %.16s (%u)%s%s wanted %s%s%s",

@@ -192,12 +192,12 @@ static void travel_tell(const struct pages_cpus *p, struct report *r, const stru
 		"to CPU %u: free pages on the CPU that allocates them, or make the lists larger",
 		100.0 * (double)t->crossed / (double)t->pages, t->top->from, t->top->to);
 	if (name && p->lists.fraction)
-		report_note(r, "%s is %llu now; a smaller number makes the lists larger, 8 at most",
+		report_note(r, "%s is now %llu; a smaller number makes the lists larger, down to 8",
 			name, p->lists.fraction);
 	else if (name)
 		report_note(r,
-			"%s is 0 now: the kernel sizes the lists; 8 makes them as large as they "
-			"get (an eighth of each zone, over all CPUs), 0 undoes it",
+			"%s is now 0: the kernel sizes the lists; 8 makes them as large as "
+			"possible (an eighth of each zone, over all CPUs), 0 undoes it",
 			name);
 }
 
@@ -214,8 +214,8 @@ int pages_cpus_report(const struct pages_cpus *p, struct report *r)
 
 	if (p->sampled.bursts)
 		report_note(r,
-			"pages were counted in %llu bursts, %s in total, which stand for %s: the "
-			"counts cover the bursts only",
+			"pages were counted in %llu bursts, %s in total, out of %s: the counts "
+			"cover the bursts only",
 			p->sampled.bursts, fmt_ns(a, p->sampled.on_ns),
 			fmt_ns(b, p->sampled.covered_ns));
 	if (!rc)

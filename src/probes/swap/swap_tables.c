@@ -298,7 +298,7 @@ static void thrashing_note(const struct swap_tables *t, struct report *r)
 	if (back >= BACK_MIN && counter_of(t, "workingset_refault_anon"))
 		report_note(r,
 			"%.0f %% of the pages that came back from swap were refaults: needed again "
-			"soon after they had been pushed out",
+			"soon after they had been swapped out",
 			100.0 * (double)MIN(refaults, back) / (double)back);
 }
 

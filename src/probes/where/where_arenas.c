@@ -149,13 +149,12 @@ static void arena_max_try(struct report *r, struct finding *f, const struct sums
 	for (u32 i = 0; i < ARENAS_FEW; i++)
 		saved -= s->largest[i];
 	finding_line(r, f->try_,
-		"Have fewer arenas, so that threads use the blocks that others have freed, from "
-		"the next start on; it should save %s where threads need their memory one after "
-		"another, and less the more of them do at once (estimate): "
-		"`MALLOC_ARENA_MAX=%u COMMAND`",
+		"Use fewer arenas from the next start on, so that threads reuse blocks that others "
+		"freed; it should save %s if threads need their memory one after another, and less "
+		"if at once (estimate): `MALLOC_ARENA_MAX=%u COMMAND`",
 		fmt_bytes(buf, saved), ARENAS_FEW);
-	finding_line(r, f->evidence, "%u arenas; all but the %u that keep most keep %s", s->arenas,
-		ARENAS_FEW, fmt_bytes(buf, saved));
+	finding_line(r, f->evidence, "%u arenas; all but the %u that keep the most keep %s",
+		s->arenas, ARENAS_FEW, fmt_bytes(buf, saved));
 	finding_line(r, f->undo, "Start it without MALLOC_ARENA_MAX");
 }
 
@@ -174,20 +173,18 @@ void where_arenas_advise(
 	r->has_findings = true;
 	f->tgid = l->tgid;
 	f->held_bytes = s.kept;
-	f->title = report_text(r,
-		"%s keeps %s of memory that it has freed: %.0f %% of what is resident",
+	f->title = report_text(r, "%s keeps %s of freed memory: %.0f %% of what is resident",
 		report_text(r, "%s (pid %u)", stream_string(r->stream, l->name) ?: "?", l->tgid),
 		fmt_bytes(kept, s.kept), 100.0 * (double)s.kept / (double)l->total_bytes);
-	f->confidence = s.partial ? "medium: some arenas could be read in part only"
-				  : "high: every chunk of its arenas was looked at";
-	finding_line(r, f->evidence,
-		"%s live, %s in resident pages that have nothing but free blocks",
+	f->confidence = s.partial ? "medium: some arenas could only be read in part"
+				  : "high: every chunk of its arenas was read";
+	finding_line(r, f->evidence, "%s live, %s in resident pages holding only free blocks",
 		fmt_bytes(used, s.live), fmt_bytes(kept, s.kept));
-	f->why = "glibc gives memory back by itself only from the end of an arena; free blocks "
-		 "between live ones stay resident until they are used again or trimmed.";
+	f->why = "glibc returns memory by itself only from the end of an arena; free blocks "
+		 "between live ones stay resident until reused or trimmed.";
 	finding_line(r, f->try_,
-		"Call malloc_trim(0) in the program when it has freed much; it should give back "
-		"%s. To try it once: `gdb -p %u -batch -ex %s`",
+		"Call malloc_trim(0) in the program after it frees much; it should give back %s. "
+		"To try it once: `gdb -p %u -batch -ex %s`",
 		fmt_bytes(trim, s.trimmable), l->tgid, "call (int)malloc_trim(0)");
 	arena_max_try(r, f, &s);
 	finding_line(r, f->undo, "Trimmed pages are faulted in again as the program allocates");

@@ -19,11 +19,11 @@ static const char *error_text(const struct where_ledger *l, struct report *r)
 static const char *confidence(const struct where_ledger *l)
 {
 	if (l->parts[WHERE_P_HUGE_GUESS])
-		return "low: this kernel does not tell which pages are huge (6.7 does), so that "
-		       "ranges of 2 MiB which are there in full were looked at; pages that it "
-		       "wrote zeros to look as if it never wrote to them";
-	return "medium: pages that it wrote zeros to look as if it never wrote to them; a random "
-	       "sample where it has many huge pages";
+		return "low: this kernel does not tell which pages are huge (6.7 does), so fully "
+		       "resident ranges of 2 MiB were read; pages filled with zeros look as if "
+		       "never written";
+	return "medium: pages filled with zeros look as if never written; a random sample if it "
+	       "has many huge pages";
 }
 
 void where_huge_advise(const struct where_ledger *l, struct report *r)
@@ -43,7 +43,7 @@ void where_huge_advise(const struct where_ledger *l, struct report *r)
 	f->held_bytes = unused;
 	fmt_bytes(part, unused);
 	error = error_text(l, r);
-	f->title = report_text(r, "%s (pid %u) has %s in huge pages that is only zeros",
+	f->title = report_text(r, "%s (pid %u) has %s of only zeros in huge pages",
 		stream_string(r->stream, l->name) ?: "?", l->tgid, part);
 	f->confidence = confidence(l);
 	finding_line(r, f->evidence, "%s of %s in huge pages are zero%s", part,
@@ -57,6 +57,6 @@ void where_huge_advise(const struct where_ledger *l, struct report *r)
 	finding_line(r, f->try_, "Which mappings, and what it costs: `memwhy thp -p %u --for 10s`",
 		l->tgid);
 	finding_line(r, f->undo,
-		"Leave the call out; without huge pages it faults more often, up to 512 times");
+		"Remove the call; without huge pages it faults more often, up to 512 times");
 	finding_line(r, f->verify, "`memwhy where -p %u`", l->tgid);
 }

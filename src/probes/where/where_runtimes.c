@@ -96,19 +96,18 @@ static void try_add(struct report *r, struct finding *f, const struct where_runt
 {
 	char buf[UNIT_BUF];
 
-	f->why = "Runtimes keep freed pages for a while, as giving them back and faulting them in "
-		 "again takes time.";
+	f->why = "Runtimes keep freed pages for a while, as returning them and faulting them in "
+		 "again costs time.";
 	if (e->by == MANAGED_GO)
 		finding_line(r, f->try_,
-			"Call debug.FreeOSMemory() when the program has freed much: it should give "
+			"Call debug.FreeOSMemory() after the program frees much: it should give "
 			"back %s and what a collection frees. Or set a limit near which the "
-			"runtime "
-			"gives back at once: `GOMEMLIMIT=SIZE COMMAND`",
+			"runtime gives back at once: `GOMEMLIMIT=SIZE COMMAND`",
 			fmt_bytes(buf, e->bytes[MANAGED_KEPT]));
 	else
 		finding_line(r, f->try_,
-			"Allocate less at once: pools that are free are used "
-			"before more memory is asked for");
+			"Allocate less at once: free pools are used before more memory is "
+			"requested");
 	finding_line(r, f->undo, "Start it without the setting");
 	finding_line(r, f->verify, "`memwhy where -p %u`", e->tgid);
 }
@@ -138,10 +137,10 @@ static void advise(const struct where_runtime *e, const struct where_ledger *l, 
 	f->held_bytes = free_bytes;
 	f->title = report_text(r, "%s of %s (pid %u) keeps %s that is not in use", g.allocator,
 		g.process, l->tgid, fmt_bytes(buf, free_bytes));
-	f->confidence = "medium: read from its structures while it ran; pages that it never "
-			"touched are counted, too";
-	finding_line(r, f->evidence, "%s in use, %s kept of what the kernel gave",
-		fmt_bytes(used, bytes[MANAGED_USED]), fmt_bytes(buf, free_bytes));
+	f->confidence =
+		"medium: read from its structures while it ran; includes pages it never touched";
+	finding_line(r, f->evidence, "%s in use, %s kept", fmt_bytes(used, bytes[MANAGED_USED]),
+		fmt_bytes(buf, free_bytes));
 	if (!give_back_tell(r, f, &g))
 		try_add(r, f, e);
 }

@@ -132,7 +132,7 @@ static void test_refers(void **unused)
 	assert_int_equal(r.elsewhere.n, 1);
 	assert_int_equal(r.findings.v[0].level, LEVEL_RISK);
 	assert_string_equal(r.findings.v[0].evidence[0],
-		"this may be why, elsewhere on this machine: Swap is full");
+		"possible cause elsewhere on this machine: Swap is full");
 	end(&s, &r);
 }
 

@@ -509,9 +509,10 @@ static void test_lock_and_churn(void **unused)
 		report_explain(&f.report);
 		assert_int_equal(f.report.findings.n, 1);
 		assert_string_equal(f.report.findings.v[0].rule, cases[i].first);
-		assert_int_equal(says(f.report.findings.v[0].evidence, "hence: interrupts"), i < 3);
 		assert_int_equal(
-			says(f.report.findings.v[0].evidence, "hence: Threads of reader"), i >= 2);
+			says(f.report.findings.v[0].evidence, "effect: interrupts"), i < 3);
+		assert_int_equal(
+			says(f.report.findings.v[0].evidence, "effect: Threads of reader"), i >= 2);
 		view_close(&f);
 	}
 }

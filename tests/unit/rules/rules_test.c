@@ -939,7 +939,7 @@ static void test_explain(void **unused)
 	assert_string_equal(r->findings.v[0].rule, "cgroup-limit");
 	assert_int_equal(r->findings.v[0].level, LEVEL_CRITICAL);
 	assert_int_equal(r->findings.v[0].cost_ns, 3 * NSEC_PER_SEC);
-	assert_true(says(r->findings.v[0].evidence, "hence: a job lost 3 s"));
+	assert_true(says(r->findings.v[0].evidence, "effect: a job lost 3 s"));
 	assert_true(says(r->findings.v[0].evidence, "explains 75 % of the 4.00 s"));
 	assert_int_equal(r->findings.v[1].cgroup, 43);
 	assert_string_equal(r->findings.v[2].rule, "other");
@@ -1268,8 +1268,8 @@ static void test_oom_program(void **unused)
 		.victim_comm = "perl");
 	f = only(&b);
 	assert_non_null(strstr(f->title, "killed 1 of its processes (perl indexer.pl)"));
-	assert_true(says(f->evidence, "perl indexer.pl (pid 8) (its parent is bash supervise.sh "
-				      "(pid 6)) was killed"));
+	assert_true(says(f->evidence, "perl indexer.pl (pid 8), child of bash supervise.sh "
+				      "(pid 6), was killed"));
 	assert_true(says(f->evidence, "when perl indexer.pl (pid 8) needed memory"));
 	report_destroy(&b.report);
 	PUT(&b, struct oom_kill, REC_OOM_KILL, .flags = OOM_VICTIM_KNOWN | OOM_CONTROL_KNOWN,

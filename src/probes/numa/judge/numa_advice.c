@@ -18,14 +18,14 @@ static double percent(double ratio)
 }
 
 static const char *const estimates[NUMA_PATTERNS] = {
-	[NUMA_PRODUCER] = "each part placed where the other samples of it come from",
-	[NUMA_ALTERNATING] = "one remote access for each change of node that was seen",
-	[NUMA_CONCURRENT] = "none where it is replicated; else an even spread over the nodes",
-	[NUMA_PARTED] = "each part placed where the other samples of it come from",
+	[NUMA_PRODUCER] = "each part placed where its other samples come from",
+	[NUMA_ALTERNATING] = "one remote access for each observed change of node",
+	[NUMA_CONCURRENT] = "none if it is replicated; else an even spread over the nodes",
+	[NUMA_PARTED] = "each part placed where its other samples come from",
 	[NUMA_FALSE_PAGE] = "lines that several nodes use remain remote",
 	[NUMA_FALSE_HUGE] = "base pages that several nodes use remain remote",
-	[NUMA_PAGE_CACHE] = "each part placed where the other samples of it come from",
-	[NUMA_MOVED_AWAY] = "each part placed where the other samples of it come from",
+	[NUMA_PAGE_CACHE] = "each part placed where its other samples come from",
+	[NUMA_MOVED_AWAY] = "each part placed where its other samples come from",
 	[NUMA_SLOW_TIER] = "all of it on nodes with CPUs",
 	[NUMA_UNCLEAR] = "no fix is proposed",
 };
@@ -53,15 +53,15 @@ static void evidence_hints(struct advice *a)
 		(double)c->samples / (double)MAX(c->pages, 1UL));
 	if (a->g->threads > 1)
 		finding_line(a->r, a->to->evidence,
-			"Two faults came from two nodes in %.0f %% of the pairs on one object, "
-			"%.0f %% on one page, %.0f %% within 50 ms",
+			"Two faults came from different nodes in %.0f %% of the pairs on one "
+			"object, %.0f %% on one page, %.0f %% within 50 ms",
 			percent(sharing[NUMA_UNIT_OBJECT].mixed),
 			percent(sharing[NUMA_UNIT_PAGE].mixed), percent(c->window_mixed));
 	if (a->g->threads > 1 && numa_share_bounds(&c->crossings, &low, &high))
 		finding_line(a->r, a->to->evidence,
-			"While several nodes used it, %.0f %% of %.0f faults were of a page that "
-			"another node had before (%.0f to %.0f %%, each bound 95 %% sure, by %llu "
-			"windows of 50 ms)",
+			"While several nodes used it, %.0f %% of %.0f faults were on a page that "
+			"another node had before (%.0f to %.0f %%, each bound at 95 %% confidence, "
+			"from %llu windows of 50 ms)",
 			percent(c->crossings.hits / c->crossings.of), c->crossings.of, percent(low),
 			percent(high), c->crossings.n);
 	if (a->g->threads > 1 && c->together >= 0)
@@ -71,14 +71,14 @@ static void evidence_hints(struct advice *a)
 			percent(c->together));
 	if (a->v->used)
 		finding_line(a->r, a->to->evidence,
-			"By the share that each node has of its accesses and of its pages %.0f %% "
-			"are remote; of the faults %.0f %% were, as balancing moves a page to who "
-			"is first at it",
+			"Judged by each node's share of its accesses and pages, %.0f %% are "
+			"remote; %.0f %% of the faults were, as balancing moves a page to its "
+			"first user",
 			percent(a->v->used_ratio), percent(a->v->remote_ratio));
 	if (a->v->balanced)
 		finding_line(a->r, a->to->evidence,
-			"As the program laid it out %.0f %% would be remote; NUMA balancing moved "
-			"%llu pages of it meanwhile, and %.0f %% were",
+			"As the program placed it, %.0f %% would be remote; NUMA balancing moved "
+			"%llu of its pages, and %.0f %% were",
 			percent(a->v->laid_ratio), a->g->balanced_pages,
 			percent(a->v->remote_ratio));
 }
@@ -101,14 +101,14 @@ static void evidence(struct advice *a)
 			plural(g->n), g->n == 1 ? " of" : ", the largest has", a->bytes);
 	if (g->by_known)
 		finding_line(a->r, a->to->evidence,
-			"%.0f %% of the accesses were by the thread that made it",
+			"%.0f %% of the accesses were by the thread that allocated it",
 			percent((double)g->by_allocator / (double)g->by_known));
 	if (g->coarse.samples)
 		evidence_hints(a);
 	else if (g->sharing[NUMA_UNIT_OBJECT].samples)
 		finding_line(a->r, a->to->evidence,
-			"Two accesses to one object came from two nodes in %.0f %% of all pairs, "
-			"and in %.0f %% of those that followed each other",
+			"Two accesses to one object came from different nodes in %.0f %% of all "
+			"pairs, and in %.0f %% of consecutive ones",
 			percent(g->sharing[NUMA_UNIT_OBJECT].mixed), percent(g->switches));
 	if (a->v->pattern != NUMA_UNCLEAR)
 		finding_line(a->r, a->to->evidence,
@@ -120,8 +120,8 @@ static void evidence(struct advice *a)
 static const char *confidence(const struct numa_group *g)
 {
 	if (g->coarse.samples)
-		return "high that it is remote, medium which pattern: hint faults are one a page "
-		       "and scan";
+		return "high that it is remote, medium for the pattern: there is one hint fault "
+		       "per page and scan";
 	return g->sums.judged_samples >= 10 * NUMA_MIN_SAMPLES
 		       ? "high: more than a thousand samples"
 		       : "medium: hundreds of samples, not all accesses";
@@ -219,19 +219,19 @@ static int advise_one_node(const struct advice *base)
 	to = report_finding(r, LEVEL_RISK, "numa-one-node");
 	if (!to)
 		return -ENOMEM;
-	to->title = report_text(r, "All memory is on node %d, and nodes %s use it", node,
+	to->title = report_text(r, "All memory is on node %d, but nodes %s use it", node,
 		numa_mask_text(r, numa_from_mask(&g->all)));
 	to->confidence = "high: of all samples";
 	finding_line(r, to->evidence,
 		"%.0f %% of the accesses went to node %d, %.0f %% were remote", percent(ratio),
 		node, percent(numa_remote_ratio(&g->all)));
 	to->why = "A page lies on the node where it was first touched. A main thread that "
-		  "initialises everything puts everything on its own node, whose memory "
-		  "controller then serves all.";
+		  "initialises everything puts it all on its own node, whose memory controller "
+		  "then serves every thread.";
 	finding_line(r, to->try_, "Let each thread initialise what it will use");
 	a.g = &g->list.v[most_used(g)];
 	numa_object(a.f, a.g->largest, &a.largest);
-	NUMA_RUN(&a, to->try_, "Or spread it, without a change of the program", "numactl -i all");
+	NUMA_RUN(&a, to->try_, "Or spread it, without changing the program", "numactl -i all");
 	finding_line(r, to->undo, "Run it without numactl, as before");
 	NUMA_RUN(&a, to->verify, "The nodes in the table share the load", "memwhy numa --");
 	return 0;
@@ -248,10 +248,10 @@ static void say_thin(struct report *r, const struct numa_feed *f, const struct n
 		looks = report_text(
 			r, ", %.1f a page", (double)g->coarse.samples / (double)g->coarse.pages);
 	if (groups->all.hint_samples)
-		often = ", or look more often (--scan 200ms)";
+		often = ", or sample more often (--scan 200ms)";
 	report_not_checked(r,
-		"%u object%s to be used from afar, but a verdict takes %u samples, %u of them "
-		"remote, and of hint faults three a page, at several times (%s has %llu, %llu "
+		"%u object%s to be used remotely, but a verdict takes %u samples, %u of them "
+		"remote, and with hint faults three per page, at several times (%s has %llu, %llu "
 		"remote%s): run longer%s",
 		n, n == 1 ? " seems" : "s seem", NUMA_MIN_SAMPLES, NUMA_MIN_REMOTE,
 		numa_site_name(r, f, &g->site), g->sums.judged_samples, g->sums.remote_samples,
@@ -277,15 +277,14 @@ static void headline(
 		return;
 	if (!numa_from_mask(&groups->all)) {
 		r->verdict = numa_machine(f)->nodes
-				     ? "It cannot be judged: no sample tells the CPU it is from."
+				     ? "It cannot be judged: the samples lack the CPU."
 				     : "It cannot be judged: which CPUs are on which node is not "
-				       "known. --topology FILE tells it.";
+				       "known. --topology FILE provides it.";
 		return;
 	}
 	if (thin && r->has_findings)
 		r->verdict = report_text(r,
-			"Nothing is sure yet: %u object%s to be used from afar, on too few "
-			"samples.",
+			"Nothing is sure yet: %u object%s to be used remotely, on too few samples.",
 			thin, thin == 1 ? " seems" : "s seem");
 }
 

@@ -59,19 +59,19 @@ static void undo_move(struct advice *a, s32 to)
 	if (a->v->home >= 0 && a->v->home != to && numa_runs(a))
 		finding_line(a->r, a->to->undo, "%s", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
 	else
-		finding_line(a->r, a->to->undo, "Leave the move out, as before");
+		finding_line(a->r, a->to->undo, "Remove the move again");
 }
 
 static void try_producer(struct advice *a)
 {
 	numa_move_cost(a);
 	a->to->why = "A page lies on the node where it was first touched. What one node allocates "
-		     "and fills, and another one uses, is remote for all of that use.";
+		     "and fills and another one uses is remote for every use.";
 	finding_line(a->r, a->to->try_,
 		"Let the thread that uses it allocate it, or touch it first (memset by the "
 		"consuming thread, not the allocating one)");
 	finding_line(a->r, a->to->try_,
-		"Or move it before its use, where that pays (see the evidence): %s",
+		"Or move it before its use, if that pays (see the evidence): %s",
 		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
 	undo_move(a, a->v->user);
 }
@@ -86,7 +86,7 @@ static void try_alternating(struct advice *a)
 	const char *cpus = cpus_text(a, a->v->home);
 	u32 pid = a->largest.tgid;
 
-	a->to->why = "Several nodes use it, but in turns: at each time it could be local.";
+	a->to->why = "Several nodes use it, but in turns: it could be local each time.";
 	if (*cpus && numa_runs(a)) {
 		finding_line(a->r, a->to->try_,
 			"Let its threads run where it lies: `taskset -acp %s %u`", cpus, pid);
@@ -98,7 +98,7 @@ static void try_alternating(struct advice *a)
 			"numactl --cpunodebind=%d", a->v->home);
 	}
 	finding_line(a->r, a->to->try_,
-		"Or give each turn to threads of one node; or move it as the turn goes over: %s",
+		"Or run each turn on threads of one node; or move it between turns: %s",
 		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
 }
 
@@ -119,9 +119,8 @@ static void try_concurrent(struct advice *a)
 		"is remote for most of them, and one memory controller serves all.";
 	if (s->loads && !s->stores && a->g->coarse.samples)
 		finding_line(a->r, a->to->try_,
-			"If it is only read give each node a copy, made by a thread of that node "
-			"(no fault was by a store, but of each scan only the first access is "
-			"seen)");
+			"If it is only read, give each node a copy, made by a thread of that node "
+			"(no fault was a store, but only the first access of each scan is seen)");
 	else if (s->loads && !s->stores)
 		finding_line(a->r, a->to->try_,
 			"It is only read (no store in %llu samples): give each node a copy, made "
@@ -141,7 +140,7 @@ static void try_concurrent(struct advice *a)
 	if (numa_spread_already(a))
 		return;
 	finding_line(a->r, a->to->try_,
-		"Or interleave it: as many remote accesses, but all controllers share them: %s",
+		"Or interleave it: accesses stay remote, but all controllers share them: %s",
 		mbind_text(a, "MPOL_INTERLEAVE", nodes));
 	undo_move(a, -1);
 }
@@ -150,17 +149,17 @@ static void try_unclear(struct advice *a)
 {
 	u64 nodes = numa_from_mask(&a->g->sums);
 
-	a->to->why = "Several nodes use the same pages. Whether at the same time or in turns hint "
-		     "faults do not tell here, and the fix depends on it.";
+	a->to->why = "Several nodes use the same pages. The fix depends on whether at the same "
+		     "time or in turns, which hint faults do not tell here.";
 	if (numa_runs(a))
 		finding_line(a->r, a->to->try_,
-			"Look longer, or more often (where there is a PMU --source hardware tells "
-			"it): `memwhy numa --scan 200ms --for 30s -p %u`",
+			"Run longer, or sample more often (--source hardware tells it, if there is "
+			"a PMU): `memwhy numa --scan 200ms --for 30s -p %u`",
 			a->largest.tgid);
 	else
 		NUMA_RUN(a, a->to->try_,
-			"Look longer, or more often (where there is a PMU --source hardware tells "
-			"it)",
+			"Run longer, or sample more often (--source hardware tells it, if there is "
+			"a PMU)",
 			"memwhy numa --scan 200ms --");
 	finding_line(a->r, a->to->try_,
 		"If they use it at the same time, spread it: %s; if in turns, let its threads run "
@@ -176,7 +175,7 @@ static void try_parted(struct advice *a)
 	finding_line(a->r, a->to->try_,
 		"Let each thread initialise the part that it will use (first touch in parallel), "
 		"with threads pinned: OMP_PROC_BIND=true, or pthread_setaffinity_np");
-	NUMA_RUN(a, a->to->try_, "Without a change of the program", "numactl -i all");
+	NUMA_RUN(a, a->to->try_, "Without changing the program", "numactl -i all");
 	finding_line(a->r, a->to->undo, "Run it without numactl, as before");
 }
 
@@ -191,25 +190,24 @@ static void try_false(struct advice *a)
 			    "on one node only.";
 	if (huge) {
 		finding_line(a->r, a->to->try_,
-			"Give each thread its part at a boundary of 2 MiB, or let this memory have "
-			"base pages: madvise(%s, %llu, MADV_NOHUGEPAGE)",
+			"Align each thread's part to 2 MiB, or use base pages for this memory: "
+			"madvise(%s, %llu, MADV_NOHUGEPAGE)",
 			address_text(a), (unsigned long long)(of.end - of.start));
 		finding_line(a->r, a->to->undo, "madvise with MADV_HUGEPAGE, or without the call");
 		return;
 	}
 	finding_line(a->r, a->to->try_,
-		"Give each thread its part at a boundary of a page: aligned_alloc(4096, size), or "
-		"an allocator with an arena for each thread");
-	finding_line(a->r, a->to->undo, "The layout of before");
+		"Align each thread's part to a page: aligned_alloc(4096, size), or an allocator "
+		"with an arena per thread");
+	finding_line(a->r, a->to->undo, "The previous layout");
 }
 
 static void try_page_cache(struct advice *a)
 {
 	const char *path = stream_string(a->r->stream, a->g->site.file);
 
-	a->to->why =
-		"The pages of a file lie on the node that read it first, and stay there as long "
-		"as they are cached, for whoever comes later.";
+	a->to->why = "The pages of a file lie on the node that read it first, and stay there as "
+		     "long as they are cached, whoever reads them later.";
 	if (!path || *path != '/') {
 		finding_line(a->r, a->to->try_,
 			"Drop it from the page cache, and read it on the node that uses it");
@@ -222,7 +220,7 @@ static void try_page_cache(struct advice *a)
 		"cat %s >/dev/null`",
 		path, a->v->user, path);
 	finding_line(a->r, a->to->undo,
-		"The same on the node of before; nothing but the cache changes: `numactl "
+		"The same on the previous node; nothing but the cache changes: `numactl "
 		"--cpunodebind=%d cat %s >/dev/null`",
 		a->v->home, path);
 }
@@ -233,9 +231,8 @@ static void try_moved(struct advice *a)
 	const struct numa_thread *t =
 		numa_thread(a->f, a->g->site.thread ? a->g->site.thread - 1 : a->largest.thread);
 
-	a->to->why =
-		"The thread that made this memory is its user, but runs on another node by now: "
-		"the scheduler moved it, or a policy put its memory elsewhere.";
+	a->to->why = "The thread that allocated this memory uses it, but now runs on another node: "
+		     "the scheduler moved it, or a policy put its memory elsewhere.";
 	if (*cpus && t && !t->end_ns) {
 		finding_line(a->r, a->to->try_,
 			"Keep the thread where its memory is: `taskset -cp %s %u`", cpus, t->tid);
@@ -251,11 +248,11 @@ static void try_tier(struct advice *a)
 		"A node without CPUs is a slower tier of memory (CXL, PMEM). What is used often "
 		"should not be there.";
 	finding_line(a->r, a->to->try_,
-		"Let the kernel bring back what is used: `sysctl kernel.numa_balancing=2`");
+		"Let the kernel promote what is used: `sysctl kernel.numa_balancing=2`");
 	finding_line(a->r, a->to->try_, "Or move it: %s",
 		mbind_text(a, "MPOL_BIND", numa_machine(a->f)->cpus));
-	finding_line(a->r, a->to->undo,
-		"The value that it has before the change: `sysctl kernel.numa_balancing`");
+	finding_line(
+		a->r, a->to->undo, "Restore the present value: `sysctl kernel.numa_balancing`");
 }
 
 static void (*const tries[NUMA_PATTERNS])(struct advice *) = {

@@ -152,14 +152,14 @@ void numa_trial(struct advice *a)
 	spread = a->v->pattern == NUMA_CONCURRENT;
 	if (!spread && is_moved(a)) {
 		finding_line(a->r, a->to->try_,
-			"A trial (numa try) would find nothing to move: NUMA balancing has moved "
-			"its pages by now");
+			"A trial (numa try) would find nothing to move: NUMA balancing has already "
+			"moved its pages");
 		return;
 	}
 	if (!numa_runs(a)) {
 		finding_line(a->r, a->to->try_,
-			"To try that when it runs again, measured before and after, look at it "
-			"with memwhy numa -p: that prints the command");
+			"To try that when it runs again, measured before and after, run memwhy "
+			"numa -p on it: that prints the command");
 		return;
 	}
 	if (spread)
@@ -220,7 +220,7 @@ static const char *seen_text(const struct advice *a, u64 pages)
 	const struct numa_sums *s = &a->g->sums;
 
 	if (s->hint_samples || s->accesses == s->samples || a->g->n > 1)
-		return "how many there are the samples do not tell";
+		return "the samples do not tell how many there are";
 	return report_text(a->r, "here there were about %.1f a page in %.1f s (estimated)",
 		(double)s->remote / (double)pages, report_seconds(a->r));
 }

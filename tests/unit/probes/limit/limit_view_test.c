@@ -232,7 +232,7 @@ static void test_view(void **unused)
 	view_feed(&x, &f.mapped);
 	view_feed(&x, &f.files);
 	view_report(&x);
-	assert_non_null(strstr(x.report.findings.v[0].evidence[0], "of files it used "));
+	assert_non_null(strstr(x.report.findings.v[0].evidence[0], "of its files it used "));
 	view_close(&x);
 }
 

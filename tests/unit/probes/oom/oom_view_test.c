@@ -182,7 +182,7 @@ static void test_joined(void **state)
 	assert_in_range(cell(t, 0, "bytes_per_s")->s, 2 * MIB, 3 * MIB);
 	assert_int_equal(f.report.findings.n, 1);
 	assert_true(evidence(&f, "asked: asker (50)"));
-	assert_true(evidence(&f, "4 pages in a row (order 2)"));
+	assert_true(evidence(&f, "4 contiguous pages (order 2)"));
 	assert_true(evidence(&f, "next: other (9), 100 pages, oom_score_adj 300"));
 	assert_true(evidence(&f, "it grew by 22.0 MiB to 42.0 MiB in 10.0 s"));
 	assert_true(evidence(&f, "limit: 100 MiB of 100 MiB in use; it was hit 7 times"));

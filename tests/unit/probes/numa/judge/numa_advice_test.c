@@ -107,9 +107,9 @@ static void test_headline_of_few_samples(void **state)
 	view_report(&f);
 	assert_int_equal(f.report.findings.n, 0);
 	assert_int_equal(f.report.not_checked.n, 1);
-	assert_non_null(strstr(f.report.not_checked.v[0], "1 object seems to be used from afar"));
+	assert_non_null(strstr(f.report.not_checked.v[0], "1 object seems to be used remotely"));
 	text = text_of();
-	assert_non_null(strstr(text, "Nothing is sure yet: 1 object seems to be used from afar"));
+	assert_non_null(strstr(text, "Nothing is sure yet: 1 object seems to be used remotely"));
 	assert_null(strstr(text, "No problem"));
 	free(text);
 	view_close(&f);
@@ -180,7 +180,7 @@ static void test_headline_without_cpus(void **state)
 		touch(i % PAGES, PID, 77, -1, NUMA_REMOTE);
 	view_report(&f);
 	assert_non_null(f.report.verdict);
-	assert_non_null(strstr(f.report.verdict, "no sample tells the CPU"));
+	assert_non_null(strstr(f.report.verdict, "the samples lack the CPU"));
 	view_close(&f);
 }
 
@@ -347,8 +347,8 @@ static void test_cost_of_the_move(void **state)
 	found = the_finding();
 	assert_true(has(found->evidence, "To move its 100 pages takes about 200 us, once"));
 	assert_true(has(found->evidence, "about 110 ns more (estimated: distance 21 against 10, "));
-	assert_true(has(found->evidence, "the move pays from 19 a page on; how many there are the "
-					 "samples do not tell"));
+	assert_true(has(found->evidence, "the move pays from 19 a page on; the samples do not tell "
+					 "how many there are"));
 	view_close(&f);
 }
 
