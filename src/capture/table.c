@@ -41,7 +41,7 @@ struct table {
 };
 
 #define ASK_KEYS 256 /* after so many that were read one by one it is asked whether to leave */
-#define BATCH_BYTES (512UL << 10)
+#define BATCH_BYTES (128UL << 10) /* stays in the cache of a CPU */
 #define BATCH_MIN 64 /* no bucket of a hash holds as many */
 #define BATCH_MAX 1024
 

@@ -5,16 +5,100 @@
 #include <math.h>
 #include <string.h>
 #include <xxhash.h>
+#include <zstd.h>
 
-static void frame_free(struct history_frame *f)
+#include "base/unlinked.h"
+
+/* Of eight intervals each looks like the one before, which the hashes have to reach back to. */
+#define HASH_LOG 17
+#define WINDOW_LOG 21
+
+static size_t frame_bytes(const struct history_frame *f)
 {
+	return (f->packed ? f->n : 0) + f->n_values * sizeof(*f->values) + sizeof(*f);
+}
+
+static size_t block_bytes(const struct history_block *b)
+{
+	return sizeof(*b) + b->n;
+}
+
+static void frame_drop(struct history *h, struct history_frame *f)
+{
+	h->bytes -= frame_bytes(f);
+	if (f->block && !--f->block->refs) {
+		h->bytes -= block_bytes(f->block);
+		free(f->block);
+	}
 	free(f->packed);
 	free(f->values);
 }
 
-static size_t frame_bytes(const struct history_frame *f)
+int history_open(const struct history *h, size_t i, struct scene *ret)
 {
-	return f->n + f->n_values * sizeof(*f->values) + sizeof(*f);
+	const struct history_frame *f = &h->list.v[i];
+	_cleanup_free_ char *bytes = NULL;
+	size_t n;
+	int rc;
+
+	if (!f->block)
+		return frame_open(f->packed, f->n, ret);
+	rc = frame_unpack(f->block->packed, f->block->n, &bytes, &n);
+	return rc ? rc : f->at + f->n > n ? -EBADMSG : frame_read(bytes + f->at, f->n, ret);
+}
+
+static struct history_block *block_pack(const struct str *bytes)
+{
+	_cleanup_free_ struct history_block *b = NULL;
+	size_t room = ZSTD_compressBound(bytes->len), n = 0;
+	ZSTD_CCtx *z = ZSTD_createCCtx();
+	struct history_block *fits;
+
+	b = malloc(sizeof(*b) + room);
+	if (z && b &&
+		!ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
+		!ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_hashLog, HASH_LOG)) &&
+		!ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_windowLog, WINDOW_LOG)))
+		n = ZSTD_compress2(z, b->packed, room, bytes->buf, bytes->len);
+	ZSTD_freeCCtx(z);
+	if (!n || ZSTD_isError(n))
+		return NULL;
+	b->refs = HISTORY_TOGETHER;
+	b->n = n;
+	fits = realloc(b, sizeof(*b) + n);
+	if (fits)
+		b = fits;
+	return take_ptr(b);
+}
+
+/* The oldest of those that are packed alone become a block; where memory is short they stay. */
+static void history_pack(struct history *h)
+{
+	struct history_frame *first = &h->list.v[h->together];
+	size_t sizes[HISTORY_TOGETHER], at = 0;
+	_cleanup_str_ struct str bytes = {};
+	struct history_block *b;
+
+	for (size_t i = 0; i < HISTORY_TOGETHER; i++) {
+		_cleanup_free_ char *one = NULL;
+
+		if (frame_unpack(first[i].packed, first[i].n, &one, &sizes[i]))
+			return;
+		str_addn(&bytes, one, sizes[i]);
+	}
+	b = bytes.failed || bytes.len > FRAME_OPEN ? NULL : block_pack(&bytes);
+	if (!b)
+		return;
+	h->bytes += block_bytes(b);
+	for (size_t i = 0; i < HISTORY_TOGETHER; i++) {
+		h->bytes -= first[i].n;
+		free(take_ptr(first[i].packed));
+		first[i].block = b;
+		first[i].at = at;
+		first[i].n = sizes[i];
+		at += sizes[i];
+	}
+	h->together += HISTORY_TOGETHER;
 }
 
 static int value_compare(const void *a, const void *b)
@@ -75,18 +159,16 @@ static void history_trim(struct history *h)
 				h->list.v[kept++] = h->list.v[i];
 				continue;
 			}
-			h->bytes -= frame_bytes(&h->list.v[i]);
-			frame_free(&h->list.v[i]);
+			frame_drop(h, &h->list.v[i]);
 		}
 		h->list.n = kept;
 	}
 	while (!h->all && drop + 1 < h->list.n &&
-		(h->bytes > HISTORY_BYTES || last_ns - h->list.v[drop].end_ns > HISTORY_NS)) {
-		h->bytes -= frame_bytes(&h->list.v[drop]);
-		frame_free(&h->list.v[drop++]);
-	}
+		(h->bytes > HISTORY_BYTES || last_ns - h->list.v[drop].end_ns > HISTORY_NS))
+		frame_drop(h, &h->list.v[drop++]);
 	memmove(h->list.v, h->list.v + drop, (h->list.n - drop) * sizeof(*h->list.v));
 	h->list.n -= drop;
+	h->together -= MIN(drop, h->together);
 	h->gone += drop;
 }
 
@@ -101,12 +183,15 @@ int history_add(struct history *h, const void *packed, size_t n, const struct sc
 		f.rules |= 1ULL << (XXH3_64bits(finding->rule, strlen(finding->rule)) & 63);
 	rc = rc ? rc : vec_push(&h->list, f);
 	if (rc) {
-		frame_free(&f);
+		free(f.packed);
+		free(f.values);
 		return rc;
 	}
 	memcpy(f.packed, packed, n);
 	h->bytes += frame_bytes(&f);
 	history_trim(h);
+	if (!h->all && h->list.n - h->together >= HISTORY_ALONE + HISTORY_TOGETHER)
+		history_pack(h);
 	return 0;
 }
 
@@ -132,7 +217,7 @@ static void column_read(struct history *h, size_t i, enum top_table which, size_
 {
 	struct scene s;
 
-	if (frame_open(h->list.v[i].packed, h->list.v[i].n, &s))
+	if (history_open(h, i, &s))
 		return;
 	history_column(h, i, &s, which, column);
 	scene_free(&s);
@@ -174,6 +259,6 @@ size_t history_next_finding(const struct history *h, size_t at, int step)
 void history_free(struct history *h)
 {
 	vec_each (f, &h->list)
-		frame_free(f);
+		frame_drop(h, f);
 	vec_free(&h->list);
 }

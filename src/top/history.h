@@ -16,9 +16,21 @@ struct history_value {
 	float value;
 };
 
+/* So many intervals that follow one another are packed as one, once they are older than those that
+ * trends look at: they have most of their bytes in common. */
+#define HISTORY_TOGETHER 8
+#define HISTORY_ALONE 16
+
+struct history_block {
+	size_t refs, n;
+	char packed[];
+};
+
 struct history_frame {
-	char *packed;
-	size_t n;
+	char *packed; /* NULL: it is in the block */
+	size_t n;     /* bytes of it */
+	struct history_block *block;
+	size_t at; /* where in the bytes of the block; n: how many */
 	u64 end_ns, wall_ns;
 	u64 rules; /* a bit for each rule with a finding, by the hash of its name */
 	struct history_value *values; /* by key: of one column of one table */
@@ -29,10 +41,13 @@ struct history_frame {
 struct history {
 	VEC(struct history_frame) list;
 	size_t bytes;
-	size_t gone; /* frames that were let go, from the beginning */
-	bool all;    /* a recording: thinned out where there are too many, not cut */
+	size_t together; /* so many from the beginning are in blocks */
+	size_t gone;     /* frames that were let go, from the beginning */
+	bool all;        /* a recording: thinned out where there are too many, not cut */
 };
 
+/* -EBADMSG, -ENOMEM. */
+int history_open(const struct history *h, size_t i, struct scene *ret);
 /* Takes a copy of a frame and what it says, which is opened by the caller. -ENOMEM. */
 int history_add(struct history *h, const void *packed, size_t n, const struct scene *s);
 /* What a line of a table is told by: its pid; of control groups and users the hash of the name. */

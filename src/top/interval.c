@@ -296,29 +296,44 @@ static int scene_take(struct taker *t, struct scene *s)
 	return t->bad || t->left ? -EBADMSG : 0;
 }
 
-int frame_open(const void *packed, size_t n, struct scene *ret)
+int frame_unpack(const void *packed, size_t n, char **ret, size_t *ret_n)
 {
 	unsigned long long size = ZSTD_getFrameContentSize(packed, n);
-	_cleanup_free_ char *open = NULL;
-	struct scene s = {};
-	struct taker t;
-	int rc;
+	_cleanup_free_ char *bytes = NULL;
 
 	if (size == ZSTD_CONTENTSIZE_ERROR || size > FRAME_OPEN)
 		return -EBADMSG;
-	open = malloc(size + 1);
-	if (!open)
+	bytes = malloc(size + 1);
+	if (!bytes)
 		return -ENOMEM;
-	if (ZSTD_decompress(open, size, packed, n) != size)
+	if (ZSTD_decompress(bytes, size, packed, n) != size)
 		return -EBADMSG;
-	t = (struct taker){open, size, false};
-	rc = scene_take(&t, &s);
+	*ret = take_ptr(bytes);
+	*ret_n = size;
+	return 0;
+}
+
+int frame_read(const char *bytes, size_t n, struct scene *ret)
+{
+	struct taker t = {bytes, n, false};
+	struct scene s = {};
+	int rc = scene_take(&t, &s);
+
 	if (rc) {
 		scene_free(&s);
 		return rc;
 	}
 	*ret = s;
 	return 0;
+}
+
+int frame_open(const void *packed, size_t n, struct scene *ret)
+{
+	_cleanup_free_ char *bytes = NULL;
+	size_t size;
+	int rc = frame_unpack(packed, n, &bytes, &size);
+
+	return rc ? rc : frame_read(bytes, size, ret);
 }
 
 static void lines_copy(struct arena *a, const char *to[FINDING_LINES], const char *const from[])

@@ -29,6 +29,9 @@ struct scene {
 int frame_pack(const struct report *r, struct str *out);
 /* -EBADMSG: it is none. */
 int frame_open(const void *packed, size_t n, struct scene *ret);
+/* The same in two steps: the bytes, and what they say. */
+int frame_unpack(const void *packed, size_t n, char **ret, size_t *ret_n);
+int frame_read(const char *bytes, size_t n, struct scene *ret);
 void scene_free(struct scene *s);
 /* With texts of its own. */
 struct finding finding_copy(struct arena *a, const struct finding *f);

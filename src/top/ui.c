@@ -81,13 +81,11 @@ static void scene_take(struct ui *ui, struct scene *s)
 
 void ui_show(struct ui *ui, size_t i)
 {
-	const struct history_frame *f;
 	struct scene s;
 
 	if (i >= ui->history.list.n)
 		return;
-	f = &ui->history.list.v[i];
-	if (frame_open(f->packed, f->n, &s)) {
+	if (history_open(&ui->history, i, &s)) {
 		ui_say(ui, "this interval cannot be shown: memory is short");
 		return;
 	}

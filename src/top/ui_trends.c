@@ -45,10 +45,9 @@ static void trends_clear(struct ui_trends *t, u32 pid)
 /* … in that so many frames before the one that is shown, which is opened. */
 static void frame_take(struct ui_trends *t, const struct ui *ui, size_t ago)
 {
-	const struct history_frame *f = ago <= ui->at ? &ui->history.list.v[ui->at - ago] : NULL;
 	struct scene s;
 
-	if (!f || frame_open(f->packed, f->n, &s))
+	if (ago > ui->at || history_open(&ui->history, ui->at - ago, &s))
 		return;
 	interval_take(t, UI_TRENDS - 1 - ago, &s);
 	scene_free(&s);

@@ -14,9 +14,9 @@
 /* Where little is to be kept. Of symbols that nobody asked for lately, between two asks: a machine
  * on which much is started has new files each second, and most are never asked for again. Of all,
  * so many. */
-#define KEPT_BYTES (6U << 20)
+#define KEPT_BYTES (3U << 20)
 #define KEPT_NS (10 * NSEC_PER_SEC)
-#define KEPT_MOST (10U << 20)
+#define KEPT_MOST (6U << 20)
 
 struct opened {
 	int fd;

@@ -905,14 +905,51 @@ static void test_history_is_ten_minutes(void **state)
 	watch_begin(&w, false, 700, 24, 100);
 	assert_int_equal(w.ui.history.list.n, 601);
 	assert_int_equal(w.ui.history.gone, 99);
-	vec_each (f, &w.ui.history.list)
-		bytes += f->n + f->n_values * sizeof(*f->values) + sizeof(*f);
+	vec_each (f, &w.ui.history.list) {
+		bytes += (f->block ? 0 : f->n) + f->n_values * sizeof(*f->values) + sizeof(*f);
+		if (f->block && (f == w.ui.history.list.v || f[-1].block != f->block))
+			bytes += sizeof(*f->block) + f->block->n;
+	}
 	assert_int_equal(w.ui.history.bytes, bytes);
 	assert_true(
 		history_value(&w.ui.history, 600, TOP_PROCESSES, 7, TOP_RSS) == 709 * (double)MIB);
 	ui_key(&w.ui, '[');
 	assert_int_equal(w.ui.at, 599);
 	watch_end(&w);
+}
+
+/* Those that are older are packed together, which takes less than half of what they took alone;
+ * each is still what it was, also when those before it in its block are gone. */
+static void test_history_takes_little(void **state)
+{
+	_cleanup_str_ struct str packed = {};
+	struct watched w;
+	struct history *h;
+	size_t alone = 0;
+
+	(void)state;
+	watch_begin(&w, false, 0, 24, 100);
+	h = &w.ui.history;
+	for (u32 i = 0; i < 700; i++) {
+		frame_make(&packed, i);
+		assert_int_equal(ui_frame(&w.ui, packed.buf, packed.len), 0);
+		alone += i < 600 ? packed.len : 0;
+	}
+	assert_true(h->list.n > 595 && h->gone > 90 && h->gone % HISTORY_TOGETHER);
+	vec_each (f, &h->list)
+		alone += sizeof(*f) + f->n_values * sizeof(*f->values);
+	assert_true(h->bytes < alone / 2);
+	for (size_t i = 0; i < h->list.n; i++) {
+		struct scene s;
+
+		assert_int_equal(history_open(h, i, &s), 0);
+		assert_int_equal(s.end_ns, (2 + h->gone + i) * SEC);
+		assert_int_equal(table_cell(&s.tables[TOP_PROCESSES], 0, TOP_RSS)->u,
+			(10 + h->gone + i) * MIB);
+		scene_free(&s);
+	}
+	watch_end(&w);
+	assert_int_equal(h->bytes, 0);
 }
 
 /* A frame that is damaged is refused, wherever that is. */
@@ -1078,6 +1115,7 @@ int main(void)
 		cmocka_unit_test(test_play),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_history_is_ten_minutes),
+		cmocka_unit_test(test_history_takes_little),
 		cmocka_unit_test(test_damaged_frames),
 		cmocka_unit_test(test_random_keys_and_sizes),
 		cmocka_unit_test(test_golden_screens),
