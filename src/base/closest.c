@@ -33,7 +33,8 @@ static size_t distance(const char *a, const char *b)
 
 const char *closest(const char *name, const char *const *names, size_t n)
 {
-	size_t limit = MAX(2UL, strlen(name) / 3), best = limit + 1;
+	/* two of four letters changed are another word */
+	size_t limit = strlen(name) > 4 ? MAX(2UL, strlen(name) / 3) : 1, best = limit + 1;
 	const char *found = NULL;
 
 	if (!name[0] || strlen(name) >= CLOSEST_MAX)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/closest.h"
 #include "base/limits.h"
 #include "base/progress.h"
 #include "cmd/afterwards.h"
@@ -120,12 +121,19 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 /* No command is near to an option. */
 static int option_first(const char *option)
 {
+	static const char *const own[] = {"--version", "--help"};
+	const char *near = strcmp(option, "-V") ? closest(option, own, ARRAY_SIZE(own)) : own[0];
 	char word[HINT_WORD];
 	struct err err = {};
 
-	err_set(&err, -EINVAL, "'%.40s' before the command", option);
-	err_hint(&err, "memwhy COMMAND %s ...; 'memwhy help' lists the commands",
-		hint_word(word, option, "-..."));
+	if (near) {
+		err_set(&err, -EINVAL, "unknown option '%.40s'", option);
+		err_hint(&err, "did you mean %s?", near);
+	} else {
+		err_set(&err, -EINVAL, "'%.40s' before the command", option);
+		err_hint(&err, "memwhy COMMAND %s ...; 'memwhy help' lists the commands",
+			hint_word(word, option, "-..."));
+	}
 	command_error(&err);
 	return STATUS_USAGE;
 }

@@ -25,10 +25,12 @@ static int format_unknown(const char *name, struct err *err)
 	const char *near;
 	size_t n = 0;
 
-	for (; n < renderers_n + exports_n && n < ARRAY_SIZE(names); n++) {
+	for (; n < renderers_n + exports_n && n < ARRAY_SIZE(names) - 2; n++)
 		names[n] = n < renderers_n ? renderers[n].name : exports[n - renderers_n].name;
-		str_addf(&all, "%s%s", n ? ", " : "", names[n]);
-	}
+	names[n++] = "perfetto";
+	names[n++] = "sqlite";
+	for (size_t i = 0; i < n; i++)
+		str_addf(&all, "%s%s", i ? ", " : "", names[i]);
 	near = closest(name, names, n);
 	if (export_of_records(name)) {
 		err_set(err, -EINVAL, "-o: %s is made of a recording", name);

@@ -123,13 +123,19 @@ static bool view_has_key(const struct view *v, const char *key)
 	return false;
 }
 
+/* Such a probe shows each process and stack anyway. */
+static bool is_of_programs(const struct run *r)
+{
+	return r->company.of_programs && !r->o->input;
+}
+
 /* A profile is of stacks, and says whose they are: by these too, unless told by what. */
 static int profile_by(struct running *g)
 {
 	struct options *o = g->run->o;
 	const struct view *v = g->run->views[0];
 
-	if (!export_renderer(o->format) || o->by || g->run->finds)
+	if (!export_renderer(o->format) || o->by || g->run->finds || is_of_programs(g->run))
 		return 0;
 	if (!view_has_key(v, "stack")) { /* of each event, like a kill */
 		o->stacks = o->stacks ? o->stacks : "";
@@ -152,9 +158,7 @@ static int profile_by(struct running *g)
 /* The preload library tells stacks by itself; probes at an allocator have to be asked to. */
 static const char *stacks_unasked(const struct run *r)
 {
-	bool of_programs = r->cmd->needs_command || r->company.of_programs;
-
-	if (of_programs && !r->o->input)
+	if (is_of_programs(r) || (r->cmd->needs_command && !r->o->input))
 		return own_is_tracked(r->o) ? NULL : "user";
 	return r->company.stacks ? r->company.stacks : r->views[0]->stacks_default;
 }

@@ -1,6 +1,7 @@
 /* See rights.h. */
 #include "sys/rights.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <sys/capability.h>
 
@@ -23,6 +24,14 @@ bool rights_are_root(void)
 bool rights_over_others(void)
 {
 	return rights_have(CAP_SYS_PTRACE);
+}
+
+int rights_over_others_hint(struct err *err)
+{
+	return err->code != -EACCES && err->code != -EPERM
+		       ? err->code
+		       : err_hint(err, "it belongs to another user or has more privileges: run "
+				       "memwhy as root, or with CAP_SYS_PTRACE");
 }
 
 int rights_hint(struct err *err)

@@ -20,6 +20,8 @@
 bool rights_are_root(void);
 /* May we look into processes of other users, and of more rights than ours? */
 bool rights_over_others(void);
+/* The remedy where a process may not be looked into; none for other errors. Returns err->code. */
+int rights_over_others_hint(struct err *err);
 /* The remedy where loading BPF programs was refused. Returns err->code. */
 int rights_hint(struct err *err);
 

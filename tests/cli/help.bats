@@ -119,6 +119,17 @@ load common
 	tried
 }
 
+@test "help: an unknown option before any command suggests what memwhy itself takes" {
+	for o in -V --versio --verson; do
+		mw_error 2 "$o"
+		[[ $stderr == *"did you mean --version?" ]]
+	done
+	mw_error 2 -p
+	[[ $stderr == *"memwhy COMMAND -p ..."* ]]
+	mw_error 2 where -o nosuch
+	[[ $stderr == *"formats: text, "*", pprof, speedscope, perfetto, sqlite" ]]
+}
+
 @test "help: to a full disk is an error" {
 	for words in help "help man" "help man faults" "help completion" "faults --help" --version; do
 		status=0

@@ -89,6 +89,14 @@ pprof_total() {
 	cmp live again
 }
 
+@test "export: leak -o pprof of a command has what leak says is live" {
+	needs go golang-go
+	"$MEMWHY" leak --record l.mw -o pprof --out l.pb.gz -- "$WORKLOADS/heap_work" leak 1 >/dev/null
+	"$MEMWHY" leak --input l.mw -o json --limit 0 --out l.json
+	[ "$(total stacks live_bytes l.json)" -gt 0 ]
+	[ "$(pprof_total live l.pb.gz)" = "$(total stacks live_bytes l.json)" ]
+}
+
 @test "export: faults as pprof, by thread, with the names of process and thread apart" {
 	needs_root
 	needs go golang-go

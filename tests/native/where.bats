@@ -189,6 +189,19 @@ rss() { # of smaps_rollup, in bytes
 	jq -e '[.not_checked[]] | map(test("slab caches|vmalloc|open")) | any' now >/dev/null
 }
 
+@test "where: a process that has no memory, or may not be looked at, is an error and not an empty ledger" {
+	run --separate-stderr "$MEMWHY" where -p 2
+	[ "$status" -eq 3 ]
+	[ -z "$output" ]
+	[[ $stderr == "memwhy: process 2 has no memory of its own: it is a kernel thread, or has ended" ]]
+	run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$MEMWHY" where -p $$
+	[ "$status" -eq 3 ]
+	[[ $stderr == "memwhy: process $$: its mappings: Permission denied"*"CAP_SYS_PTRACE" ]]
+	"$MEMWHY" where -p 2,$$ -o json --out both
+	[ "$(total both)" -gt 0 ]
+	jq -e '.not_checked | any(test("process 2 has no memory of its own"))' both >/dev/null
+}
+
 @test "where: what is charged to a group, and the limits above it" {
 	mount=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
 	limit=memory.limit_in_bytes

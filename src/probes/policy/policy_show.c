@@ -12,6 +12,7 @@
 #include "sys/process/maps.h"
 #include "sys/process/numa_maps.h"
 #include "sys/process/proc.h"
+#include "sys/rights.h"
 #include "sys/root.h"
 
 #define THREADS_MAX 4096 /* of a process */
@@ -152,8 +153,7 @@ static int show_permitted(struct capture *c, struct err *err)
 			return 0;
 	}
 	err_errno(err, rc, "policy show: process %u: its mappings", c->opt.scope.tasks.v[0]);
-	return err_hint(err, "it has another user or more rights: run as root, or with "
-			     "CAP_SYS_PTRACE");
+	return rights_over_others_hint(err);
 }
 
 static int show_open(struct capture *c, void *state, struct err *err)

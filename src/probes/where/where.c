@@ -41,6 +41,8 @@ static int where_open(struct capture *c, void *state, struct err *err)
 	cgroup_mounts_read(&w->mounts);
 	if (rc)
 		return err_errno(err, rc, "where");
+	if (w->named && w->scope.by_task && (rc = where_processes_open(c, w, err)))
+		return rc;
 	if (w->named && is_of_group(w))
 		rc = capture_method(c, "memory of the group", "memory.stat", NULL);
 	else if (w->named && is_of_processes(w))

@@ -42,7 +42,9 @@ int where_machine_send(struct capture *c, struct where *w);
 /* where_owners.c: sends who has what of the machine. */
 int where_owners_send(struct capture *c, struct where *w);
 
-/* where_process.c: sends a ledger of each process in the scope, and what its mappings have. */
+/* where_process.c: an error where none of the processes asked for can be looked at. */
+int where_processes_open(struct capture *c, struct where *w, struct err *err);
+/* Sends a ledger of each process in the scope, and what its mappings have. */
 int where_processes_send(struct capture *c, struct where *w);
 
 /* where_group.c: sends the ledger of the group that was asked for, limits, and who is in it. */

@@ -18,6 +18,7 @@
 #include "sys/process/outside.h"
 #include "sys/process/proc.h"
 #include "sys/process/smaps.h"
+#include "sys/rights.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 
@@ -464,6 +465,45 @@ static bool is_within(struct where *w, u32 pid)
 		pid = (u32)st.ppid;
 	}
 	return proc_scope_has_root(&w->scope, pid);
+}
+
+/* Kernel threads have no memory of their own, and what has ended has none any more. */
+static int root_check(struct where *w, u32 pid, struct err *err)
+{
+	struct proc_status st;
+	int rc = proc_status_read((int)pid, &st);
+
+	if (!rc && !st.has_mm)
+		return err_set(err, -EOPNOTSUPP,
+			"process %u has no memory of its own: it is a kernel thread, or has ended",
+			pid);
+	rc = rc ? rc : sys_read_once(&w->text, "/proc/%u/maps", pid);
+	if (rc != -EACCES && rc != -EPERM)
+		return 0;
+	err_errno(err, rc, "process %u: its mappings", pid);
+	return rights_over_others_hint(err);
+}
+
+int where_processes_open(struct capture *c, struct where *w, struct err *err)
+{
+	bool any = !w->scope.roots.n || w->scope.follow || c->opt.command;
+	struct err first = {};
+	int rc = 0;
+
+	vec_each (pid, &w->scope.roots) {
+		struct err why = {};
+		int bad = root_check(w, *pid, &why);
+
+		any |= !bad;
+		if (bad && !first.code)
+			first = why;
+		if (bad == -EOPNOTSUPP && !rc)
+			rc = capture_note(c, NOTE_NOT_CHECKED, "%s", why.msg);
+	}
+	if (rc || any)
+		return rc;
+	*err = first;
+	return first.code;
 }
 
 int where_processes_send(struct capture *c, struct where *w)

@@ -13,6 +13,7 @@
 #include "probes/heap/attach/libraries.h"
 #include "sys/process/maps.h"
 #include "sys/process/proc.h"
+#include "sys/rights.h"
 
 /* In the order in which probes are put there: what frees first, so that nothing is seen allocated
  * whose free was missed. */
@@ -187,14 +188,6 @@ static int rank_of(const char *path, const char *exe, const char *wanted)
 	return !strncmp(base, "libc.so", 7) || !strncmp(base, "libc-", 5) ? 2 : 3;
 }
 
-static int denied_tell(struct err *err, int rc)
-{
-	return rc != -EACCES && rc != -EPERM
-		       ? rc
-		       : err_hint(err, "it belongs to another user or has more privileges: run "
-				       "memwhy as root, or with CAP_SYS_PTRACE");
-}
-
 static int not_found(pid_t pid, const char *wanted, struct err *err)
 {
 	if (wanted) {
@@ -219,8 +212,10 @@ int allocator_find(
 	bool deleted;
 	int rc = maps_read(pid, &maps), denied = 0;
 
-	if (rc)
-		return denied_tell(err, err_errno(err, rc, "process %d: its mappings", pid));
+	if (rc) {
+		err_errno(err, rc, "process %d: its mappings", pid);
+		return rights_over_others_hint(err);
+	}
 	proc_exe_read(pid, exe, &deleted);
 	for (int rank = 5; rank > 0; rank--) {
 		u64 last = 0;
@@ -240,9 +235,10 @@ int allocator_find(
 			return 0;
 		}
 	}
-	if (denied)
-		return denied_tell(
-			err, err_errno(err, denied, "process %d: the files it has mapped", pid));
+	if (denied) {
+		err_errno(err, denied, "process %d: the files it has mapped", pid);
+		return rights_over_others_hint(err);
+	}
 	return not_found(pid, wanted, err);
 }
 
