@@ -72,7 +72,8 @@ static int feed(void *v, const struct rec *rec)
 	p->written += r->flags & CACHE_WRITTEN ? r->count : 0;
 	p->cgroup = r->cgroup;
 	s->read += r->count;
-	return r->flags & CACHE_REFAULT ? refault_feed(s, p, r) : 0;
+	/* Another rule tells of what was dropped. */
+	return r->flags & CACHE_REFAULT && r->call != CACHE_CALL_DROP ? refault_feed(s, p, r) : 0;
 }
 
 static const struct reader *most(

@@ -24,7 +24,7 @@ int working_set_feed(struct groups *sets, const struct cache_agg *r)
 	if (!w)
 		return -ENOMEM;
 	w->read += r->count;
-	if (r->flags & CACHE_REFAULT) {
+	if (r->flags & CACHE_REFAULT && r->call != CACHE_CALL_DROP) {
 		w->back += r->count;
 		w->out_ns += r->total_ns;
 	}

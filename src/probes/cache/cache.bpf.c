@@ -57,6 +57,7 @@ struct task_struct___cache {
 #define POSIX_FADV_DONTNEED 4
 #define CGROUP_MAGIC 0x27e0eb /* linux/magic.h, of versions 1 and 2 */
 #define CGROUP2_MAGIC 0x63677270
+#define PROC_MAGIC 0x9fa0
 
 struct address_space {
 	struct inode *host;
@@ -124,12 +125,26 @@ static __always_inline u64 word(const void *of)
 	return w;
 }
 
-static __always_inline bool is_of_group(u64 fd)
+static const char drop_name[] = "drop_caches";
+
+/* What its file does to pages, of a call of write. */
+static __always_inline u16 write_now(u64 fd)
 {
 	const struct file *file = current_file(fd);
-	u64 magic = file ? BPF_CORE_READ(file, f_inode, i_sb, s_magic) : 0;
+	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : 0;
+	u64 magic = inode ? BPF_CORE_READ(inode, i_sb, s_magic) : 0;
+	struct dentry___walk *d = magic == PROC_MAGIC ? inode_dentry((u64)inode) : 0;
+	char name[sizeof(drop_name)] = {};
 
-	return magic == CGROUP_MAGIC || magic == CGROUP2_MAGIC;
+	if (magic == CGROUP_MAGIC || magic == CGROUP2_MAGIC)
+		return CACHE_CALL_GROUP;
+	if (!d)
+		return 0;
+	bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(d, d_name.name));
+	for (u32 i = 0; i < sizeof(name); i++)
+		if (name[i] != drop_name[i])
+			return 0;
+	return CACHE_CALL_DROP;
 }
 
 /* enum cache_call, or 0: what goes in it goes because somebody wanted room. The advice of
@@ -140,7 +155,7 @@ static __always_inline u16 hand_now(void)
 	u64 nr = word(&regs->orig_rax);
 
 	if (nr == 1) /* write */
-		return is_of_group(word(&regs->rdi)) ? CACHE_CALL_GROUP : 0;
+		return write_now(word(&regs->rdi));
 	if (nr == CACHE_CALL_MADVISE)
 		return (u32)word(&regs->rdx) == MADV_PAGEOUT ? nr : 0;
 	if (nr == CACHE_CALL_FADVISE)
@@ -170,8 +185,9 @@ int page_goes(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	g.kswapd = !!(BPF_CORE_READ(me(), flags) & PF_KSWAPD);
 	g.call = g.kswapd ? 0 : hand_now();
-	g.times = g.call && g.call != CACHE_CALL_GROUP;
-	if (!g.times && !BPF_CORE_READ(me(), reclaim_state)) /* truncated, removed */
+	g.times = g.call && g.call < CACHE_CALL_GROUP;
+	/* What is neither, was truncated or removed. */
+	if (!g.times && g.call != CACHE_CALL_DROP && !BPF_CORE_READ(me(), reclaim_state))
 		return 0;
 	g.time_ns = bpf_ktime_get_ns();
 	g.tgid = bpf_get_current_pid_tgid() >> 32;

@@ -19,6 +19,7 @@ enum cache_call {
 	CACHE_CALL_FADVISE = 221,         /* POSIX_FADV_DONTNEED */
 	CACHE_CALL_PROCESS_MADVISE = 440, /* MADV_PAGEOUT */
 	CACHE_CALL_GROUP = 1000,          /* a write to a file of a control group */
+	CACHE_CALL_DROP = 1001,           /* a write to vm.drop_caches */
 };
 
 struct cache_key {
@@ -57,7 +58,8 @@ struct cache_file_value {
 		"1 read back after it was pushed out, 2 by kswapd, 4 came by a write")      \
 	F(R, u16, call, ID,                                                                 \
 		"of refaults: the call that had it pushed out, 28 madvise, 221 fadvise64, " \
-		"440 process_madvise, 1000 a write to a file of a control group; 0: none")  \
+		"440 process_madvise, 1000 a write to a file of a control group, 1001 to "  \
+		"vm.drop_caches; 0: none")                                                  \
 	F(R, u32, device, HEX, "that the file is on: major number << 20 | minor number")    \
 	F(R, u64, count, COUNT, "pages that were looked at, one in 64")                     \
 	F(R, u64, total_ns, NS, "of refaults: time from pushed out to read back, sum")      \

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "probes/cache/cache.h"
 #include "probes/holders/holders.h"
 #include "probes/lookups/lookups.h"
 #include "probes/maps/maps.h"
@@ -713,6 +714,29 @@ static void test_drop_caches(void **unused)
 	assert_int_equal(f->level, LEVEL_NOTE);
 	assert_non_null(strstr(f->title, "Somebody"));
 	end(&b);
+}
+
+/* Who reads it again is told, and makes it louder; what others push out is no part of it. */
+static void test_dropped_is_read(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (int k = 0; k < 2; k++) {
+		begin(&b, &rule_drop_caches, 1);
+		value(&b, SYSTEM_VMSTAT, "drop_pagecache", 5, "");
+		value(&b, SYSTEM_VMSTAT, "drop_pagecache", 8, "");
+		PUT(&b, struct cache_sampled, REC_CACHE_SAMPLED, .on_ns = 5 * NSEC_PER_SEC);
+		PUT(&b, struct cache_agg, REC_CACHE_AGG, .tgid = 7, .evictor = 9,
+			.flags = CACHE_REFAULT, .call = k ? CACHE_CALL_DROP : 0, .count = 2000);
+		PUT(&b, struct cache_agg, REC_CACHE_AGG, .tgid = 7, .count = 9000);
+		f = only(&b);
+		assert_int_equal(f->level, k ? LEVEL_WARNING : LEVEL_RISK);
+		assert_int_equal(!!strstr(f->title, "(pid 7) reads it again"), k);
+		assert_int_equal(says(f->evidence, "100 MiB a second are read again"), k);
+		end(&b);
+	}
 }
 
 static void test_daemon_kill(void **unused)
@@ -1493,6 +1517,7 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_limit_levels),
 		cmocka_unit_test(test_drop_caches),
+		cmocka_unit_test(test_dropped_is_read),
 		cmocka_unit_test(test_daemon_kill),
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_files_soon),
