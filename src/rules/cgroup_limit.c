@@ -10,9 +10,9 @@
 #include "probes/lookups/lookups.h"
 #include "probes/holders/holders.h"
 #include "probes/stalls/stalls.h"
-#include "rules/anon_growth.h"
 #include "rules/facts.h"
 #include "rules/charge_owners.h"
+#include "rules/group_members.h"
 #include "rules/heap_room.h"
 #include "rules/rules.h"
 #include "rules/working_set.h"
@@ -21,20 +21,15 @@
 #define REFAULTS_RISK 250.0
 #define REFAULTS_WARNING 2500.0
 #define CHEAP_SHARE 0.02
-#define FULL_OF 0.9    /* of the limit: what no reclaim can free without swap */
-#define MEMBERS_TOLD 2 /* processes */
-#define GROWN_BYTES (4ULL << 20)
+#define DISK_RISK 0.05 /* of the time, in waits for disks */
+#define DISK_WARNING 0.25
+#define FULL_OF 0.9 /* of the limit: what no reclaim can free without swap */
 /* Of the least that is needed, the most: from here on it is not known how much. */
 #define OPEN_TIMES 1.5
 
-struct member {
-	u64 cgroup, rss_bytes;
-	struct anon_growth anon;
-};
-
 struct state {
 	struct rule_sums sums; /* cgroup -> u64: time that its tasks waited in its reclaim */
-	struct groups members; /* tgid -> struct member */
+	struct groups members; /* see group_members.h */
 	struct kept kept;
 	struct groups sets;  /* see working_set.h */
 	struct groups heaps; /* see heap_room.h */
@@ -47,7 +42,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	(void)o;
 	(void)err;
 	rule_sums_init(&s->sums, sizeof(u64), sizeof(u64));
-	groups_init(&s->members, sizeof(u32), sizeof(struct member));
+	group_members_init(&s->members);
 	kept_init(&s->kept);
 	working_set_init(&s->sets);
 	heap_room_init(&s->heaps);
@@ -66,18 +61,6 @@ static int stall_feed(struct state *s, const struct stalls_agg *r)
 	return 0;
 }
 
-static int member_feed(struct state *s, const struct process_memory *r)
-{
-	struct member *m = groups_get(&s->members, &r->tgid);
-
-	if (!m)
-		return -ENOMEM;
-	m->cgroup = r->cgroup;
-	m->rss_bytes = r->rss_bytes;
-	anon_growth_feed(&m->anon, r);
-	return heap_room_feed(&s->heaps, r);
-}
-
 static int feed(void *v, const struct rec *r)
 {
 	struct state *s = v;
@@ -90,9 +73,15 @@ static int feed(void *v, const struct rec *r)
 	if (r->kind == REC_STALLS_AGG)
 		return kept_feed(&s->kept, r) ?: stall_feed(s, (const void *)r);
 	if (r->kind == REC_PROCESS_MEMORY)
-		return member_feed(s, (const void *)r);
+		return group_members_feed(&s->members, (const void *)r)
+			       ?: heap_room_feed(&s->heaps, (const void *)r);
 	return facts_feed(&s->sums.facts, r);
 }
+
+#define SEEN_MUCH 500      /* pages that came, sampled */
+#define NEXT_TO_NOTHING 50 /* one in so many */
+#define IN_REACH 4         /* times the limit: for who needs more a raise is no matter of course */
+#define FAR 10             /* the same: it reads past any limit of that kind */
 
 /* What one group at its limit suffers. */
 struct pain {
@@ -103,6 +92,7 @@ struct pain {
 	u64 grown_bytes;   /* what its processes took meanwhile */
 	u64 waited_ns;     /* also for what is read back, where that is known */
 	u64 max_bytes;     /* of one at its memory.high: its hard limit */
+	u64 disk_ns; /* for disks, which read it back; PSI of memory has but a part of these */
 	double refaults_second;
 	bool full;  /* of what cannot be reclaimed */
 	bool cheap; /* hardly anybody waited for what was read back */
@@ -117,18 +107,6 @@ static u64 stalled_ns(const struct state *s, const struct report *r, const struc
 
 		if (report_cgroup_within(r, id, cg->cgroup))
 			sum += *(const u64 *)groups_value(&s->sums.by, i);
-	}
-	return sum;
-}
-
-static u64 grown_bytes(const struct state *s, const struct report *r, u64 cgroup)
-{
-	u64 sum = 0;
-
-	for (size_t i = 0; i < s->members.n; i++) {
-		const struct member *m = groups_value(&s->members, i);
-
-		sum += report_cgroup_within(r, m->cgroup, cgroup) ? anon_growth_bytes(&m->anon) : 0;
 	}
 	return sum;
 }
@@ -149,6 +127,24 @@ static bool is_cheap(const struct facts *f, const struct report *r, u64 refaults
 
 	return !r->scoped && f->pressure.h.size &&
 	       (all ? waited * (double)refaults / (double)all : waited) < CHEAP_SHARE;
+}
+
+/* Where next to nothing of what was pushed out meanwhile came back, what did come back had been out
+ * for longer than the look. */
+static u64 out_bytes(const struct working_set *set, const struct pain *p, u64 page)
+{
+	if (set->read >= SEEN_MUCH && set->back * NEXT_TO_NOTHING < set->read)
+		return p->refault_bytes;
+	return working_set_out_least(set, p->refaults_second, page);
+}
+
+/* For disks, by what is read back: where a raise would spare it. */
+static u64 disk_wait_ns(
+	const struct facts *f, const struct cgroup_usage *cg, const struct pain *p, u64 page)
+{
+	return p->out_bytes && p->out_bytes <= cg->limit_bytes * IN_REACH
+		       ? facts_disk_wait_ns(f, p->file_refaults * page)
+		       : 0;
 }
 
 static struct pain pain_of(
@@ -172,18 +168,27 @@ static struct pain pain_of(
 	p.cheap = is_cheap(&s->sums.facts, r, p.refaults);
 	p.refault_bytes = p.refaults * page;
 	p.refaults_second = (double)p.refaults / report_seconds(r);
-	p.out_bytes = working_set_out_least(&set, p.refaults_second, page);
+	p.out_bytes = out_bytes(&set, &p, page);
 	p.out_most = working_set_out_most(&set, page);
-	p.grown_bytes = grown_bytes(s, r, cg->cgroup);
+	p.disk_ns = disk_wait_ns(&s->sums.facts, cg, &p, page);
+	p.cheap &= report_share(r, p.disk_ns) < DISK_RISK;
+	p.grown_bytes = group_members_grown(&s->members, r, cg->cgroup);
 	p.full = cg->h.flags & CGROUP_HAS_PARTS &&
 		 (double)held_bytes(cg) >= FULL_OF * (double)cg->limit_bytes;
 	return p;
 }
 
+/* What is read again is many times what the limit has room for: each time it is a stream. */
+static bool is_far(const struct cgroup_usage *cg, const struct pain *p)
+{
+	return p->out_bytes > cg->limit_bytes * FAR;
+}
+
 /* Cache that nobody reads again: to make room for more of it is work, and no loss. */
 static bool is_stream(const struct cgroup_usage *cg, const struct pain *p)
 {
-	return cgroup_filler(cg) == BY_FILE && p->refaults_second < REFAULTS_RISK && !p->full;
+	return cgroup_filler(cg) == BY_FILE && !p->full &&
+	       (p->refaults_second < REFAULTS_RISK || is_far(cg, p));
 }
 
 /* What has no file behind it has been swapped out, and there is room for more: a limit that was not
@@ -215,6 +220,7 @@ static int level_of(const struct state *s, const struct report *r, const struct 
 								       : LEVEL_NOTE;
 	if (p->refaults_second >= REFAULTS_RISK)
 		level = MAX(level, share_level(report_share(r, p->waited_ns), 0.02, 0.1, 0.4));
+	level = MAX(level, share_level(report_share(r, p->disk_ns), DISK_RISK, DISK_WARNING, 2));
 	if (p->hits && p->refaults_second >= REFAULTS_WARNING)
 		level = MAX(level, p->cheap ? LEVEL_RISK : LEVEL_WARNING);
 	else if (p->hits && p->refaults_second >= REFAULTS_RISK)
@@ -274,8 +280,11 @@ static const char *filler_text(
 	case BY_FILE:
 		if (p->refaults_second >= REFAULTS_RISK)
 			return report_text(r,
-				"%.0f %% is page cache, too little of it: %.0f pages a second are "
-				"read back (refaults)",
+				is_far(cg, p)
+					? "%.0f %% is page cache, of files many times as large: "
+					  "%.0f pages a second are read back (refaults)"
+					: "%.0f %% is page cache, too little of it: %.0f pages a "
+					  "second are read back (refaults)",
 				(double)cg->file_bytes / all, p->refaults_second);
 		return report_text(r,
 			is_unwritten(cg) ? "%.0f %% is page cache, most of it not on disk yet"
@@ -319,39 +328,6 @@ static void tell_keeper(
 		f->title = report_text(r, "%s: %s", f->title, text);
 }
 
-/* The processes of the group with most memory, and how they grow. */
-static void tell_members(struct report *r, struct finding *f, const struct state *s, u64 cgroup)
-{
-	u64 below = ~0ULL;
-	char a[UNIT_BUF], b[UNIT_BUF];
-
-	for (int n = 0; n < MEMBERS_TOLD; n++) {
-		const struct member *best = NULL;
-		u64 grown;
-		u32 tgid = 0;
-
-		for (size_t i = 0; i < s->members.n; i++) {
-			const struct member *m = groups_value(&s->members, i);
-
-			if (m->rss_bytes >= below || (best && m->rss_bytes <= best->rss_bytes) ||
-				!report_cgroup_within(r, m->cgroup, cgroup))
-				continue;
-			best = m;
-			tgid = *(const u32 *)groups_key(&s->members, i);
-		}
-		if (!best)
-			return;
-		below = best->rss_bytes;
-		if (!n)
-			f->tgid = tgid;
-		grown = anon_growth_bytes(&best->anon);
-		finding_line(r, f->evidence, "%s has %s resident in it%s%s",
-			report_process(r, tgid), fmt_bytes(a, best->rss_bytes),
-			grown >= GROWN_BYTES ? ", and grew by " : "",
-			grown >= GROWN_BYTES ? fmt_bytes(b, grown) : "");
-	}
-}
-
 static void tell_evidence(
 	struct report *r, struct finding *f, const struct cgroup_usage *cg, const struct pain *p)
 {
@@ -384,7 +360,13 @@ static void tell_evidence(
 	if (is_stream(cg, p) && cg->dirty_bytes)
 		finding_line(r, f->evidence, "%s of its page cache is dirty (not yet on disk)",
 			fmt_bytes(a, cg->dirty_bytes));
-	if (p->waited_ns > p->stalled_ns)
+	if (p->disk_ns > p->waited_ns)
+		finding_line(r, f->evidence,
+			"with what was read back: in %s some task waited for a disk (PSI of I/O, "
+			"by "
+			"its part of all that was read and written)",
+			fmt_ns(a, p->disk_ns));
+	else if (p->waited_ns > p->stalled_ns)
 		finding_line(r, f->evidence,
 			"including what was read back, some task waited for memory for %s (PSI)",
 			fmt_ns(a, p->waited_ns));
@@ -519,6 +501,9 @@ static void tell_cure(struct report *r, struct finding *f, const struct state *s
 
 static const char *why_of(const struct cgroup_usage *cg, const struct pain *p, int level)
 {
+	if (level == LEVEL_NOTE && is_far(cg, p))
+		return "What is read again is many times what the limit has room for: before its "
+		       "turn comes it is always gone, as if it were read once.";
 	if (level == LEVEL_NOTE)
 		return "At the limit each new page evicts an old one of the group. That costs next "
 		       "to nothing as long as the old ones are no longer needed.";
@@ -558,7 +543,7 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 		return;
 	dir = cgroup_directory(r, cg->version, path ? path : "/");
 	f->cgroup = cg->cgroup;
-	f->cost_ns = p->waited_ns;
+	f->cost_ns = MAX(p->waited_ns, p->disk_ns);
 	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP | LOSS_GROUP;
 	f->benign = is_stream(cg, p);
 	/* To who pushes whose cache out, to who waits for its swap, to whose files or locked memory
@@ -579,7 +564,7 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 				: "high: the kernel's own counters";
 	tell_evidence(r, f, cg, p);
 	if (path && strcmp(path, "/") != 0)
-		tell_members(r, f, s, cg->cgroup);
+		group_members_tell(&s->members, r, f, cg->cgroup);
 	tell_keeper(r, f, s, cg);
 	if (heap_room_exceeds(&s->heaps, r, cg, &heap))
 		heap_room_tell(r, f, &heap, cg);
@@ -615,7 +600,7 @@ static void tell_hangs(struct report *r, const struct state *s, const struct cgr
 	finding_line(r, f->evidence, "%s are in use: %s", fmt_bytes(a, cg->usage_bytes),
 		filler_text(r, cg, &(struct pain){}));
 	if (path && strcmp(path, "/") != 0)
-		tell_members(r, f, s, cg->cgroup);
+		group_members_tell(&s->members, r, f, cg->cgroup);
 	f->why = "A task that needs more memory than the limit allows, and finds nothing to "
 		 "reclaim, waits until another one frees some. With the OOM killer off, none is "
 		 "forced to.";

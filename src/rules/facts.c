@@ -171,6 +171,14 @@ static int slab_feed(struct facts *f, const struct slab_usage *r)
 	return 0;
 }
 
+static void pressure_feed(struct system_pressure *first, struct system_pressure *last,
+	const struct system_pressure *r)
+{
+	if (!first->h.size)
+		*first = *r;
+	*last = *r;
+}
+
 int facts_feed(struct facts *f, const struct rec *r)
 {
 	const struct system_pressure *p = (const void *)r;
@@ -183,11 +191,10 @@ int facts_feed(struct facts *f, const struct rec *r)
 	case REC_SLAB_CACHE:
 		return slab_feed(f, (const void *)r);
 	case REC_SYSTEM_PRESSURE:
-		if (p->resource != SYSTEM_MEMORY)
-			return 0;
-		if (!f->pressure_first.h.size)
-			f->pressure_first = *p;
-		f->pressure = *p;
+		if (p->resource == SYSTEM_MEMORY)
+			pressure_feed(&f->pressure_first, &f->pressure, p);
+		else if (p->resource == SYSTEM_IO)
+			pressure_feed(&f->disks_first, &f->disks, p);
 		return 0;
 	default:
 		return 0;
@@ -221,6 +228,7 @@ void facts_reset(struct facts *f)
 	}
 	groups_clear(&f->fullest);
 	f->pressure_first = f->pressure;
+	f->disks_first = f->disks;
 }
 
 static const struct fact *fact_find(const struct facts *f, const char *name)
@@ -264,13 +272,28 @@ u64 facts_delta_all(const struct facts *f, const char *prefix)
 	return sum;
 }
 
+static u64 pressure_ns(const struct system_pressure *first, const struct system_pressure *last)
+{
+	return counter_rise(first->some_total_us, last->some_total_us) * 1000;
+}
+
 u64 facts_refault_wait_ns(const struct facts *f, u64 refaults)
 {
 	u64 all = facts_delta_all(f, "workingset_refault");
 
 	if (!f->pressure.h.size || !refaults || refaults * 2 < all)
 		return 0;
-	return counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us) * 1000;
+	return pressure_ns(&f->pressure_first, &f->pressure);
+}
+
+u64 facts_disk_wait_ns(const struct facts *f, u64 bytes)
+{
+	double all = (double)(facts_delta(f, "pgpgin") + facts_delta(f, "pgpgout")) * 1024;
+
+	if (!f->disks.h.size || all <= 0)
+		return 0;
+	return (u64)((double)pressure_ns(&f->disks_first, &f->disks) *
+		     MIN((double)bytes / all, 1.0));
 }
 
 const char *facts_text(const struct facts *f, const char *name)

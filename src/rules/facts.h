@@ -21,6 +21,7 @@ struct facts {
 				  last */
 	struct groups slabs;   /* name -> struct slab_usage, the last */
 	struct system_pressure pressure_first, pressure; /* of memory; h.size 0: not known */
+	struct system_pressure disks_first, disks;       /* of I/O; the same */
 };
 
 void facts_init(struct facts *f);
@@ -38,6 +39,9 @@ u64 facts_delta_all(const struct facts *f, const char *prefix);
 /* For how long tasks waited for memory, at least: of what they read back after it was pushed out,
  * if this many such pages are most of the machine's; else 0. */
 u64 facts_refault_wait_ns(const struct facts *f, u64 refaults);
+/* For how long tasks waited for disks, as far as so many bytes are of all that went to and from
+ * them; 0: not known. */
+u64 facts_disk_wait_ns(const struct facts *f, u64 bytes);
 /* Huge pages in the pools that nobody has, nor was promised: what is free is what they left. */
 u64 facts_idle_pools(const struct facts *f);
 /* A setting's word; "" when not known. */

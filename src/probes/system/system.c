@@ -38,6 +38,8 @@ static const char *const vmstat_names[] = {
 	"pglazyfree*",
 	"pgmajfault",
 	"pgmigrate_*",
+	"pgpgin",
+	"pgpgout",
 	"pgpromote_*",
 	"pgscan_*",
 	"pgsteal_*",

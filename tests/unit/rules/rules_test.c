@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "event/stream.h"
+#include "probes/cache/cache.h"
 #include "probes/faults/faults.h"
 #include "probes/frag/frag.h"
 #include "probes/holders/holders.h"
@@ -756,6 +757,71 @@ static void test_cgroup_limit(void **unused)
 		.file_bytes = 90 * MIB, .anon_bytes = 9 * MIB);
 	assert_int_equal(only(&b)->level, LEVEL_NOTE);
 	end(&b);
+}
+
+/* read() of what does not fit waits for the disk, of which PSI of memory has little. A need past
+ * any limit, as of a stream that begins anew, is none of this, nor are the waits of others. */
+static void test_cgroup_disk_waits(void **unused)
+{
+	static const struct {
+		u64 out_s, read_kib;
+		int level;
+	} cases[] = {{5, 40000, LEVEL_WARNING}, {5, 400000, LEVEL_RISK}, {5, 4000000, LEVEL_NOTE},
+		{500, 40000, LEVEL_NOTE}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_cgroup_limit, 1);
+		PUT(&b, struct system_pressure, REC_SYSTEM_PRESSURE, .resource = SYSTEM_MEMORY);
+		for (u64 us = 0; us <= 6000000; us += 6000000)
+			PUT(&b, struct system_pressure, REC_SYSTEM_PRESSURE, .resource = SYSTEM_IO,
+				.some_total_us = 7 + us);
+		value(&b, SYSTEM_VMSTAT, "pgpgin", 10, NULL);
+		value(&b, SYSTEM_VMSTAT, "pgpgin", 10 + cases[i].read_kib, NULL);
+		PUT(&b, struct cache_agg, REC_CACHE_AGG, .cgroup = 4, .flags = CACHE_REFAULT,
+			.count = 100, .total_ns = 100 * cases[i].out_s * NSEC_PER_SEC);
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 4, .version = 1,
+			.h.flags = CGROUP_HAS_PARTS, .usage_bytes = 100 * MIB,
+			.limit_bytes = 100 * MIB, .file_bytes = 90 * MIB, .limit_hit_total = 9000,
+			.first_limit_hit_total = 2, .refault_file_total = 10000);
+		f = only(&b);
+		assert_int_equal(f->level, cases[i].level);
+		assert_int_equal(says(f->evidence, "in 6.00 s some task waited for a disk"), !i);
+		end(&b);
+	}
+}
+
+/* A file many times as large as the limit that is read over and over is a stream each time: whether
+ * it was seen to come back, or had been out for longer than the look. */
+static void test_cgroup_far(void **unused)
+{
+	static const struct {
+		u64 back, out_s;
+		bool far;
+	} cases[] = {{100, 9, false}, {100, 90, true}, {3, 9, true}, {900, 1, false}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_cgroup_limit, 1);
+		PUT(&b, struct cache_agg, REC_CACHE_AGG, .cgroup = 4, .count = 1000);
+		PUT(&b, struct cache_agg, REC_CACHE_AGG, .cgroup = 4, .flags = CACHE_REFAULT,
+			.count = cases[i].back,
+			.total_ns = cases[i].back * cases[i].out_s * NSEC_PER_SEC);
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 4, .version = 1,
+			.h.flags = CGROUP_HAS_PARTS, .usage_bytes = 40 * MIB,
+			.limit_bytes = 40 * MIB, .file_bytes = 39 * MIB, .limit_hit_total = 9000,
+			.first_limit_hit_total = 2, .refault_file_total = 105000);
+		f = only(&b);
+		assert_int_equal(f->level, cases[i].far ? LEVEL_NOTE : LEVEL_WARNING);
+		assert_int_equal(!!strstr(f->title, "of files many times as large"), cases[i].far);
+		end(&b);
+	}
 }
 
 /* For whom the kernel keeps what fills a group: a program whose processes have it together; names
@@ -1801,6 +1867,8 @@ int main(void)
 		cmocka_unit_test(test_pressure_of_group),
 		cmocka_unit_test(test_cgroup_limit),
 		cmocka_unit_test(test_cgroup_kept),
+		cmocka_unit_test(test_cgroup_far),
+		cmocka_unit_test(test_cgroup_disk_waits),
 		cmocka_unit_test(test_cgroup_stream),
 		cmocka_unit_test(test_cgroup_limit_reset),
 		cmocka_unit_test(test_cgroup_cache_left),
