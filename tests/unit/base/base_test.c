@@ -217,7 +217,7 @@ static void test_closest(void **unused)
 	assert_string_equal(closest("reclam", names, 3), "reclaim");
 	assert_string_equal(closest("tabel", (const char *const[]){"taken", "table"}, 2), "table");
 	assert_string_equal(closest("ba", (const char *const[]){"c", "ab"}, 2), "ab");
-	assert_null(closest("nope", (const char *const[]){"code", "node"}, 2));
+	assert_null(closest("nope", (const char *const[]){"code", "top"}, 2));
 	assert_null(closest("zzzzzzzz", names, 3));
 	assert_null(closest("", names, 3));
 }
