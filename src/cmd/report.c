@@ -280,14 +280,14 @@ static int report(const struct command *cmd, struct options *o)
 	struct err err = {};
 
 	if (!o->n_operands)
-		err_hint(&err, "memwhy report FILE --out report.html");
-	if (!o->n_operands)
 		err_set(&err, -EINVAL, "report needs a recording");
 	else if (!o->out && isatty(STDOUT_FILENO))
 		err_set(&err, -EINVAL, "report writes a page for a browser: it needs --out FILE");
 	else if (o->of && o->n_operands < 2)
 		err_set(&err, -EINVAL, "--of is of two recordings");
 	if (err.code) {
+		err_hint(&err, "memwhy report %s --out report.html",
+			o->n_operands == 2 || (o->of && o->n_operands) ? "OLD NEW" : "FILE");
 		command_error(&err);
 		return STATUS_USAGE;
 	}

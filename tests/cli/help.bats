@@ -119,13 +119,15 @@ load common
 	tried
 }
 
-@test "help: an unknown option before any command suggests what memwhy itself takes" {
+@test "help: a usage error suggests what would be right" {
 	for o in -V --versio --verson; do
 		mw_error 2 "$o"
 		[[ $stderr == *"did you mean --version?" ]]
 	done
 	mw_error 2 -p
 	[[ $stderr == *"memwhy COMMAND -p ..."* ]]
+	mw_error 2 report
+	[[ $stderr == *"memwhy report FILE --out report.html" ]]
 	mw_error 2 where -o nosuch
 	[[ $stderr == *"formats: text, "*", pprof, speedscope, perfetto, sqlite" ]]
 }
