@@ -263,6 +263,14 @@ static void tell(struct report *r, struct state *s, u32 tgid, struct space *sp, 
 		finding_line(r, f->verify, "`memwhy maps --stacks=user --for 10s -p %u`", tgid);
 }
 
+/* Of the waits of all threads, of which there may be many: a little of that slows nobody down. */
+static int level_of(double share)
+{
+	int level = share_level(share, 0.08, 0.15, 2);
+
+	return level < 0 && share >= 0.03 ? LEVEL_NOTE : level;
+}
+
 static int report(void *v, struct report *r)
 {
 	struct state *s = v;
@@ -283,7 +291,7 @@ static int report(void *v, struct report *r)
 		if (!worst)
 			break;
 		worst->told = true;
-		level = share_level(report_share(r, worst->ns), 0.03, 0.15, 2);
+		level = level_of(report_share(r, worst->ns));
 		if (is_outside(worst) && looks_too(r, worst->outsider))
 			level = MIN(level, (int)LEVEL_NOTE);
 		if (level >= 0 && worst->waits >= MIN_WAITS)

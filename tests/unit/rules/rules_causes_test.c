@@ -475,6 +475,29 @@ static void test_lock_within(void **unused)
 	view_close(&f);
 }
 
+/* A little in all threads together slows nobody down. */
+static void test_lock_levels(void **unused)
+{
+	static const struct {
+		u64 ms;
+		int level;
+	} cases[] = {{400, LEVEL_NOTE}, {900, LEVEL_RISK}, {1600, LEVEL_WARNING},
+		{21000, LEVEL_CRITICAL}};
+	struct fixture f;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		begin(&f, &rule_mmap_lock);
+		lock_wait(&f, 8, 8, 9, cases[i].ms * NSEC_PER_MSEC);
+		assert_int_equal(only(&f)->level, cases[i].level);
+		view_close(&f);
+	}
+	begin(&f, &rule_mmap_lock);
+	lock_wait(&f, 8, 8, 9, 200 * NSEC_PER_MSEC);
+	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+}
+
 /* Of what the same calls cost in faults, for the lock and by interrupts, the most comes first. */
 static void test_lock_and_churn(void **unused)
 {
@@ -1452,6 +1475,7 @@ int main(void)
 		cmocka_unit_test(test_touched_again_small),
 		cmocka_unit_test(test_touched_once),
 		cmocka_unit_test(test_lock_within),
+		cmocka_unit_test(test_lock_levels),
 		cmocka_unit_test(test_lock_and_churn),
 		cmocka_unit_test(test_lock_of_forks),
 		cmocka_unit_test(test_lock_outside),
