@@ -67,15 +67,17 @@ refaults() {
 }
 
 @test "limit: a working set of page cache is known, and so is the limit below which it stalls" {
-	[ -n "$v1" ] || echo 0 >"$group/memory.swap.max" # of anonymous memory all is needed then
+	anon=16 # without swap all of it is needed; version 1 cannot refuse swap to one group
+	[ -n "$v1" ] || echo 0 >"$group/memory.swap.max"
+	[ -z "$v1" ] || [ "$(wc -l </proc/swaps)" -eq 1 ] || anon=4
 	work 16 4 96 64
 	"$MEMWHY" limit -g "$group" --for 6s -o json >now
 	adds_up now
 	about "$(part files_read)" 64
-	[ "$(part anonymous)" -ge $((16 << 20)) ]
+	about "$(part anonymous)" "$anon"
 	needed=$(field needed_bytes)
 	advised=$(field advised_bytes)
-	about "$needed" $(((16 << 20 | 64 << 20) + $(part kernel) >> 20))
+	about "$needed" $(((anon + 64 << 20) + $(part kernel) >> 20))
 	[ "$advised" -ge "$needed" ]
 	[ "$advised" -le $((needed + needed / 10)) ]
 	[ "$(field verdict)" = unlimited ]
@@ -131,9 +133,15 @@ waits() {
 	# version 1 refuses where a try frees nothing, as it does while what goes to swap comes back at once
 	kill -STOP "$worker"
 	for _ in $(seq 100); do
+		# version 2 kills where it does not get below the new limit in some tries; memory.high does not
+		if [ -z "$v1" ] && echo "$1" >"$group/memory.high" && [ "$(<"$group/memory.current")" -gt "$1" ]; then
+			sleep 0.1 3>&-
+			continue
+		fi
 		if echo "$1" >"$group/$limit_file"; then break; fi
 		sleep 0.1 3>&-
 	done 2>/dev/null
+	[ -n "$v1" ] || echo max >"$group/memory.high"
 	kill -CONT "$worker"
 	[ "$(<"$group/$limit_file")" -le "$1" ]
 	sleep 1 3>&-

@@ -45,7 +45,7 @@ in_row() {
 	[ "$got" -le $(($2 + $2 / 100 + 524288)) ]
 	others=$(($(total now) - got))
 	echo "$1: $got for $2, all others $others"
-	[ "${others#-}" -le $((4 << 20)) ] # page cache has slab: nodes of its trees
+	[ "${others#-}" -le $((5 << 20)) ] # page cache has slab: nodes of its trees
 }
 
 known_inside() { # KIND ROW [PATH]
