@@ -65,6 +65,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "pages scanned and isolated",
+		.counts = true,
 		.only = OPT_PAGES,
 		.methods =
 			{
@@ -82,6 +83,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "pages migrated",
+		.counts = true,
 		.only = OPT_PAGES,
 		.methods =
 			{

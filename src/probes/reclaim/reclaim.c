@@ -33,6 +33,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "kswapd",
+		.counts = true,
 		.methods =
 			{
 				{"tracepoints vmscan:mm_vmscan_kswapd_*, balance_pgdat",
@@ -47,6 +48,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "reclaim of control groups",
+		.counts = true,
 		.needs = "CONFIG_MEMCG",
 		.methods =
 			{
@@ -62,6 +64,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "node reclaim",
+		.counts = true,
 		.methods =
 			{
 				{"tracepoints vmscan:mm_vmscan_node_reclaim_*",
@@ -72,6 +75,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "pages scanned and reclaimed",
+		.counts = true,
 		.methods =
 			{
 				{"tracepoints vmscan:mm_vmscan_lru_*",

@@ -50,6 +50,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "reclaim of control groups",
+		.counts = true,
 		.needs = "CONFIG_MEMCG",
 		.methods =
 			{
@@ -61,6 +62,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "node reclaim",
+		.counts = true,
 		.methods =
 			{
 				CLASSIC("tracepoints vmscan:mm_vmscan_node_reclaim_*",
@@ -71,6 +73,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "pages scanned and reclaimed",
+		.counts = true,
 		.methods =
 			{
 				CLASSIC("tracepoints vmscan:mm_vmscan_lru_*", "tp_lru_isolate",
@@ -83,6 +86,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "direct compaction",
+		.counts = true,
 		.needs = "CONFIG_COMPACTION",
 		.methods =
 			{
@@ -100,6 +104,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "pages migrated",
+		.counts = true,
 		.needs = "CONFIG_COMPACTION",
 		.methods =
 			{

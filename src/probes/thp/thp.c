@@ -26,6 +26,7 @@ enum {
 static const struct attach_hook hooks[] = {
 	{
 		.data = "huge faults, fallbacks by process",
+		.counts = true,
 		.only = OPT_COUNTED,
 		.needs = "free debug registers, BTF",
 		.methods =
@@ -39,6 +40,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "splits by process",
+		.counts = true,
 		.only = OPT_COUNTED,
 		.needs = "free debug registers, BTF",
 		.methods =
