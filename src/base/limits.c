@@ -45,12 +45,12 @@ int limits_raise(struct err *err)
 	stack_raised = limit_raise(RLIMIT_STACK, &given_stack, STACK_WANTED);
 	ignores_size = signal(SIGXFSZ, SIG_IGN) == SIG_IGN;
 	if (limit_below(RLIMIT_NOFILE, FILES_NEEDED, &now)) {
-		err_set(err, -EOPNOTSUPP, "memwhy may open %llu files, and needs %d",
+		err_set(err, -EOPNOTSUPP, "memwhy may open only %llu files, but needs %d",
 			(unsigned long long)now, FILES_NEEDED);
 		return err_hint(err, "raise the limit: ulimit -n 1024");
 	}
 	if (limit_below(RLIMIT_STACK, STACK_NEEDED, &now)) {
-		err_set(err, -EOPNOTSUPP, "memwhy's stack may have %llu KiB, and needs %lu",
+		err_set(err, -EOPNOTSUPP, "memwhy's stack is limited to %llu KiB, but needs %lu",
 			(unsigned long long)now >> 10, STACK_NEEDED >> 10);
 		return err_hint(err, "raise the limit: ulimit -s 8192");
 	}

@@ -138,7 +138,7 @@ static int open_pipe(const struct target *t, const struct place *p, const struct
 			return rc;
 		nanosleep(&pause, NULL);
 	}
-	return refuse(t, -ENXIO, "nobody reads this pipe", "start what reads it first", err);
+	return refuse(t, -ENXIO, "no process reads this pipe", "start what reads it first", err);
 }
 
 static const char *kind_of(mode_t mode)
@@ -291,6 +291,6 @@ int source_failed(const char *path, int code, struct err *err)
 {
 	if (code != -ETIMEDOUT)
 		return err_errno(err, code, "cannot read %s", path);
-	err_set(err, code, "cannot read %s: nobody writes to this pipe", path);
-	return err_hint(err, "start what writes to it first");
+	err_set(err, code, "cannot read %s: no process writes to this pipe", path);
+	return err_hint(err, "start its writer first");
 }

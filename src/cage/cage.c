@@ -145,7 +145,7 @@ static int filter_load(enum cage which)
 static int load_error(int rc, struct err *err)
 {
 	if (rc == -EINVAL || rc == -ENOSYS || rc == -EFAULT)
-		return err_set(err, -EOPNOTSUPP, "this kernel has no filters of system calls");
+		return err_set(err, -EOPNOTSUPP, "this kernel has no system call filters");
 	return rc ? err_errno(err, rc, "filtering system calls") : 0;
 }
 

@@ -422,7 +422,7 @@ static int plan_begin(
 		err_set(err, -EPERM, "not permitted to load BPF programs");
 		rc = rights_hint(err);
 	} else if (rc == -EOPNOTSUPP) {
-		err_set(err, rc, "children cannot be followed on this kernel");
+		err_set(err, rc, "this kernel does not support following children");
 		rc = err_hint(
 			err, "that needs the kernel's BTF (/sys/kernel/btf/vmlinux) or tracefs");
 	} else if (rc) {

@@ -321,19 +321,18 @@ static int place_tell(int rc, bool root, struct err *err)
 	if (rc == -EFBIG) {
 		err_set(err, -EOPNOTSUPP, "the preload library cannot be written: %s",
 			strerror(-rc));
-		return err_hint(err, "raise the limit on the size of files: ulimit -f unlimited");
+		return err_hint(err, "raise the limit on file sizes: ulimit -f unlimited");
 	}
 	if (rc == -ENOSPC || rc == -EDQUOT)
 		return err_set(err, -EOPNOTSUPP, "the preload library cannot be written: %s",
 			strerror(-rc));
 	err_set(err, -EACCES,
-		"there is no directory for the preload library that nobody else can write to: "
-		"tried %s",
+		"no directory for the preload library that only you can write to: tried %s",
 		root ? "/run and /var/cache" : "XDG_RUNTIME_DIR, /run/user and HOME/.cache");
 	return root ? err_hint(err, "install libmemwhy-track.so beside memwhy, or mount /run "
 				    "without noexec")
-		    : err_hint(err, "set XDG_RUNTIME_DIR or HOME to a directory of yours, on a "
-				    "mount without noexec");
+		    : err_hint(err, "set XDG_RUNTIME_DIR or HOME to your own directory, on a mount "
+				    "without noexec");
 }
 
 int preload_file_open(struct preload_file *f, struct err *err)

@@ -82,7 +82,7 @@ int anonymous_copy(struct anonymous *a, int *fd, const char *path, const struct 
 		return 0;
 	if (fstat(*fd, &st) || !S_ISREG(st.st_mode))
 		rc = err_set(err, -EINVAL,
-			"%.200s is no regular file, which --anonymize needs: it reads it twice",
+			"%.200s is not a regular file, which --anonymize needs: it reads it twice",
 			path);
 	if (!rc)
 		rc = recording_pass(a, log_writer_sink(copy), *fd, path, of, ret_damage, err);

@@ -45,8 +45,8 @@ static int change_option(
 {
 	if (!text || !diff_change_parse(text, ret))
 		return 0;
-	err_set(err, -EINVAL, "%s: '%.40s' is no change", option, text);
-	return err_hint(err, "a number, a size (1M), a time (10ms) or a part (5%%)");
+	err_set(err, -EINVAL, "%s: '%.40s' is not a change", option, text);
+	return err_hint(err, "a number, a size (1M), a time (10ms) or a percentage (5%%)");
 }
 
 /*
@@ -86,7 +86,7 @@ static int input_peek(struct comparison *c, const struct diff_input *in, struct 
 	if (c->o->of)
 		return 1;
 	if (rc == -ESPIPE) {
-		err_set(&err, -EINVAL, "%.200s is no regular file", in->path);
+		err_set(&err, -EINVAL, "%.200s is not a regular file", in->path);
 		rc = err_hint(&err, "--of COMMAND says what to compare");
 	}
 	*c->err = err;
@@ -163,9 +163,9 @@ static int name_check(const struct comparison *c, const char *option, const char
 		}
 	if (c->spec.per_second)
 		return err_set(c->err, -EINVAL,
-			"%s: %.*s is no count of events: with --rate it means nothing", option,
+			"%s: %.*s is not a count of events: --rate does not apply to it", option,
 			(int)MIN(n, 40UL), name);
-	err_set(c->err, -EINVAL, "%s: %.*s is no number that can be compared", option,
+	err_set(c->err, -EINVAL, "%s: %.*s is not a number that can be compared", option,
 		(int)MIN(n, 40UL), name);
 	return err_hint(c->err, "rows are matched by names and stacks, and show them anyway");
 }
@@ -305,7 +305,7 @@ static int judged_check(const struct comparison *c)
 	if (!c->spec.counts || res->column->unit != UNIT_NS || diff_has_several(res))
 		return 0;
 	err_set(c->err, -EINVAL,
-		"--fail-on: there is no count to judge, and of %s the noise is not known",
+		"--fail-on: there is no count to judge, and the noise of %s is not known",
 		res->column->name);
 	return err_hint(c->err,
 		"memwhy diff A1 A2 A3 -- B1 B2 B3 tells it from noise; --sort %s goes by the "

@@ -48,7 +48,7 @@ static int inputs_check(const struct diff_inputs *in, struct err *err)
 					in->v.v[k].path, in->v.v[i].path);
 	if (in->first[1] > DIFF_INPUTS_MAX || in->v.n - in->first[1] > DIFF_INPUTS_MAX)
 		return err_set(
-			err, -EINVAL, "diff takes at most %d recordings a side", DIFF_INPUTS_MAX);
+			err, -EINVAL, "diff takes at most %d recordings per side", DIFF_INPUTS_MAX);
 	return 0;
 }
 

@@ -86,10 +86,10 @@ static void noise_tell(
 			res->runs[0], res->runs[1], 100 * DIFF_LEVEL,
 			res->runs[0] > 1 && res->runs[1] > 1
 				? ""
-				: "; the side of one recording is taken to vary like the other");
+				: "; a side with one recording is assumed to vary like the other");
 	else if (judged)
 		report_note(r,
-			"of one recording a side the noise is not known: --fail-on goes by the "
+			"with one recording per side the noise is not known: --fail-on judges the "
 			"change alone; memwhy diff A1 A2 A3 -- B1 B2 B3 tells it from noise");
 	if (s->counts && s->time)
 		report_note(r, "--fail-on judges counts: --sort %s judges that time", s->time);
@@ -247,7 +247,7 @@ void diff_tell(struct report *r, const struct diff_spec *s, const struct diff_re
 	verdict_tell(r, s, res, regression);
 	noise_tell(r, s, res, judged);
 	if (res->rows && res->new_rows + res->gone_rows == res->rows)
-		report_note(r, "the recordings have no row in common: are they of the same "
+		report_note(r, "the recordings have no row in common: do they show the same "
 			       "program, recorded with the same options? --by takes other keys");
 	durations_tell(r, s);
 	others_tell(r);

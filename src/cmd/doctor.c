@@ -216,7 +216,7 @@ static int doctor_run(const struct options *o, struct err *err)
 		return rc;
 	rc = output_open(o, &out, err);
 	if (!rc && export_of_stacks(o->format))
-		rc = err_set(err, -EINVAL, "-o %s shows stacks, and doctor has none", o->format);
+		rc = err_set(err, -EINVAL, "-o %s shows stacks, but doctor has none", o->format);
 	if (!rc)
 		rc = survey(p);
 	if (!rc) {

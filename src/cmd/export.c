@@ -69,7 +69,7 @@ static int of_choose(struct exporting *e, const struct options *o, const struct 
 	}
 	rc = recording_peek(e->fd, e->path, &s, &e->err);
 	if (rc == -ESPIPE) {
-		err_set(&e->err, -EINVAL, "%.200s is no regular file", e->path);
+		err_set(&e->err, -EINVAL, "%.200s is not a regular file", e->path);
 		return err_hint(&e->err, "--of COMMAND says what to export");
 	}
 	if (rc)
@@ -94,7 +94,7 @@ static int profile_write(struct exporting *e, const struct command *of, const st
 		return rc;
 	output_select(&e->out, &o, &e->taken.report);
 	if (!recording_has_stacks(e->taken.stream)) {
-		err_set(&e->err, -EINVAL, "%s is of stacks, and %.200s was recorded without",
+		err_set(&e->err, -EINVAL, "%s needs stacks, but %.200s was recorded without",
 			as->to, e->path);
 		return err_hint(&e->err, "record with --stacks");
 	}
@@ -233,8 +233,8 @@ static int seekable_check(struct exporting *e)
 
 	if (!fstat(e->fd, &st) && S_ISREG(st.st_mode))
 		return 0;
-	return err_set(
-		&e->err, -EINVAL, "%.200s is no regular file, which --to perfetto needs", e->path);
+	return err_set(&e->err, -EINVAL, "%.200s is not a regular file, which --to perfetto needs",
+		e->path);
 }
 
 static int export_write(struct exporting *e, struct options *o)

@@ -83,7 +83,7 @@ static int list(const struct options *o, const struct incident_list *l, struct e
 		return rc;
 	rc = output_open(o, &out, err);
 	if (!rc && export_of_stacks(o->format))
-		rc = err_set(err, -EINVAL, "-o %s shows stacks, and a list has none", o->format);
+		rc = err_set(err, -EINVAL, "-o %s shows stacks, but a list has none", o->format);
 	if (!rc) {
 		report_init(&r, "incidents", &nothing);
 		output_select(&out, o, &r);

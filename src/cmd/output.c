@@ -191,7 +191,7 @@ static int binary_check(const struct options *o, const struct output *out, struc
 {
 	if (!export_is_binary(o->format) || !isatty(fileno(out->file)))
 		return 0;
-	err_set(err, -EINVAL, "-o %s is no text: a terminal cannot show it", o->format);
+	err_set(err, -EINVAL, "-o %s is not text: a terminal cannot show it", o->format);
 	return err_hint(err, "write it to a file: --out FILE");
 }
 

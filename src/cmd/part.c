@@ -68,8 +68,8 @@ void part_tell(const struct narrow *n, struct report *r)
 
 	if (!narrow_wanted(w))
 		return;
-	report_note(r, "only a part of the recording is shown; machine-wide counters and the "
-		       "events, losses and cost in the header cover the whole recording");
+	report_note(r, "only part of the recording is shown; machine-wide counters and the events, "
+		       "losses and cost in the header cover all of it");
 	if (w->from_ns || w->to_ns)
 		report_note(r, "sums were recorded about once a second: they may include or miss "
 			       "up to a second at both ends of the part");

@@ -154,7 +154,7 @@ const struct command *recording_of(const char *name, struct err *err)
 
 	if (p && p->view)
 		return command_find(p->name);
-	err_set(err, -EINVAL, "--of: '%.40s' is no command with tables", name);
+	err_set(err, -EINVAL, "--of: '%.40s' is not a command with tables", name);
 	err_hint(err, "'memwhy help' lists the commands; those of a probe have tables");
 	return NULL;
 }
@@ -219,7 +219,7 @@ bool recording_is_of_events(
 		!(s->session.options & SESSION_EACH))
 		return false;
 	err_set(err, -EINVAL,
-		"the recording is of single events: of sums, which were asked for, it has none");
+		"the recording has single events only, not the sums that were asked for");
 	err_hint(err, "to see them: 'memwhy %s --each --input FILE'", p->name);
 	return true;
 }

@@ -284,7 +284,7 @@ static int report(const struct command *cmd, struct options *o)
 	else if (!o->out && isatty(STDOUT_FILENO))
 		err_set(&err, -EINVAL, "report writes a page for a browser: it needs --out FILE");
 	else if (o->of && o->n_operands < 2)
-		err_set(&err, -EINVAL, "--of is of two recordings");
+		err_set(&err, -EINVAL, "--of needs two recordings");
 	if (err.code) {
 		err_hint(&err, "memwhy report %s --out report.html",
 			o->n_operands == 2 || (o->of && o->n_operands) ? "OLD NEW" : "FILE");

@@ -349,7 +349,7 @@ static int running_rehearse(struct running *g)
 		rc = report_check(&r, &g->err);
 	g->each_is_in_order = o->each && r.tables.n == 1 && !r.tables.v[0]->sort;
 	if (!rc && export_of_stacks(o->format) && !report_has_stacks(&r)) {
-		err_set(&g->err, -EINVAL, "a profile shows stacks, and 'memwhy %s' has none%s",
+		err_set(&g->err, -EINVAL, "a profile shows stacks, but 'memwhy %s' has none%s",
 			g->run->cmd->name, never ? "" : " without --stacks");
 		rc = never ? err_hint(&g->err, "for example: memwhy faults --stacks -o %s",
 				     o->format)

@@ -48,7 +48,7 @@ int run_as_from_options(
 		return err_errno(err, rc, "--user %.40s", o->user);
 	*ret_is = ret->uid != geteuid();
 	if (*ret_is && geteuid()) {
-		err_set(err, -EPERM, "--user: only root runs commands as others");
+		err_set(err, -EPERM, "--user: only root can run commands as others");
 		return err_hint(err, "under sudo the command runs as you without --user");
 	}
 	return 0;

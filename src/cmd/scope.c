@@ -76,8 +76,8 @@ static int cgroup_parse(const struct options *o, const struct cgroup_mounts *m,
 		return rc;
 	if (cg->version == 1 && !kbtf_available())
 		return err_set(err, -EOPNOTSUPP,
-			"%s: cgroups of version 1 need the kernel's BTF "
-			"(/sys/kernel/btf/vmlinux), which is not there",
+			"%s: cgroups of version 1 need the kernel's BTF (/sys/kernel/btf/vmlinux), "
+			"which is missing",
 			o->cgroup ? "-g" : "-C");
 	snprintf(words->container, sizeof(words->container), "%s", str_get(&name));
 	opt->scope.cgroup_id = cg->id;
@@ -182,7 +182,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 	};
 	if (o->ring_bytes > 1UL << 30) {
 		err_set(err, -EINVAL, "--ring-size: at most 1G");
-		return err_hint(err, "where events are lost, -i or a narrower scope helps more");
+		return err_hint(err, "if events are lost, -i or a narrower scope helps more");
 	}
 	rc = run_as_from_options(o, &ret->as, &ret->as_other, err);
 	if (rc)
@@ -191,7 +191,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		return err_set(err, -EINVAL, "-i: an interval is at least 10ms");
 	if (o->pids && o->argv) {
 		err_set(err, -EINVAL, "-p and a command after -- exclude each other");
-		return err_hint(err, "run memwhy twice, or leave one of them out");
+		return err_hint(err, "run memwhy twice, or omit one of them");
 	}
 	rc = comm_take(o->comm, ret->scope.comm, err);
 	if (rc)

@@ -37,7 +37,7 @@ static size_t probes_choose(const struct probe **ret, size_t *ret_early)
 /* It is of another command, which looked at none of what the tables show. */
 static void not_recorded(struct report *r)
 {
-	r->verdict = "Nothing can be said: what top shows was not recorded.";
+	r->verdict = "No verdict: what top shows was not recorded.";
 	report_not_checked(r, "processes were not recorded: the file is of 'memwhy %.31s'",
 		r->stream->session.command);
 	vec_each (t, &r->tables)
@@ -47,10 +47,10 @@ static void not_recorded(struct report *r)
 static void conclude(struct report *r)
 {
 	if (report_is_refused(r))
-		r->verdict = "INCOMPLETE: top was not permitted to look at everything (NOT CHECKED "
+		r->verdict = "INCOMPLETE: top was not permitted to see everything (NOT CHECKED "
 			     "lists what is missing). Run it as root, or see `memwhy doctor`.";
 	else if (!r->stream->has_session)
-		r->verdict = "Nothing can be said: nothing was recorded.";
+		r->verdict = "No verdict: nothing was recorded.";
 	else if (!stream_probe_active(r->stream, "processes"))
 		not_recorded(r);
 }

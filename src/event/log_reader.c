@@ -98,7 +98,7 @@ static int head_check(struct log_reader *r, struct err *err)
 		return err_errno(err, (int)n, "cannot read %s", r->name);
 	if (n > 0 && n < (ssize_t)sizeof(head) && !memcmp(r->src.buf, &want, (size_t)n))
 		return err_set(err, -ENODATA,
-			"%s is cut within its first %zu bytes: nothing of it can be read", r->name,
+			"%s is cut within its first %zu bytes: none of it can be read", r->name,
 			sizeof(head));
 	if (n < (ssize_t)sizeof(head))
 		return not_a_log(r, (size_t)n, err);

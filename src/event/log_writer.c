@@ -68,7 +68,7 @@ static int file_begin(const struct target *to, int *ret, struct err *err)
 	if (rc)
 		return rc;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return err_set(err, -EBUSY, "cannot record to %s: a recording to it is going on",
+		return err_set(err, -EBUSY, "cannot record to %s: another recording writes to it",
 			to->path);
 	if (fchmod(fd, 0600) < 0 || ftruncate(fd, 0) < 0)
 		return err_errno(err, -errno, "cannot record to %s", to->path);

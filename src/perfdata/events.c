@@ -192,7 +192,7 @@ int perf_events_error(int rc, const char *name, struct err *err)
 {
 	if (rc == -ENOTSUP)
 		return err_set(err, -EINVAL,
-			"%s has events that cannot be told apart: their samples have no id, or "
+			"%s has events that cannot be distinguished: their samples have no id, or "
 			"have it in different places",
 			name);
 	if (rc == -E2BIG)

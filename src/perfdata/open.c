@@ -44,7 +44,7 @@ static ssize_t bytes_read(struct perfdata *p, void *to, size_t n, u64 offset)
 static int head_cut(const struct perfdata *p, struct err *err)
 {
 	return err_set(
-		err, -ENODATA, "%s is cut within its head: no record of it can be read", p->name);
+		err, -ENODATA, "%s is cut within its header: no record can be read", p->name);
 }
 
 static int refused(struct err *err, const char *hint)
@@ -258,7 +258,7 @@ int reader_begin(struct perfdata *p, struct err *err)
 		return 0;
 	p->pipe = false;
 	if (size < HEAD_OLD)
-		return err_set(err, -EINVAL, "%s has a head of %llu bytes, which no perf writes",
+		return err_set(err, -EINVAL, "%s has a header of %llu bytes, which no perf writes",
 			p->name, size);
 	if (S_ISREG(st.st_mode))
 		return file_begin(p, size, err);

@@ -21,8 +21,8 @@ const char *losses_reason(const struct capture *c, const struct probe_counts *n)
 	} all[] = {
 		{n->lost_ring, "ring full: larger --ring-size"},
 		{n->lost_map, losses_table_full(c)},
-		{n->lost_state, "no memory to follow a thread: narrower scope (-p, -c, -g)"},
-		{n->lost_busy, "came while its program was running"},
+		{n->lost_state, "no memory to track a thread: narrower scope (-p, -c, -g)"},
+		{n->lost_busy, "arrived while its BPF program was running"},
 	};
 	size_t most = 0;
 

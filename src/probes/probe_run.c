@@ -414,12 +414,11 @@ static void parts_tell(struct capture *c, const struct probe_counts *n)
 		capture_note(c, NOTE_WARNING, "%llu event%s counted without their stack",
 			n->lost_stack, n->lost_stack == 1 ? " is" : "s are");
 	if (n->lost_task)
-		capture_note(c, NOTE_WARNING,
-			"%llu event%s counted by the names of their processes only: %s",
+		capture_note(c, NOTE_WARNING, "%llu event%s counted only by process name: %s",
 			n->lost_task, n->lost_task == 1 ? " is" : "s are", losses_table_full(c));
 	if (part_matters(c, n->unpaired, n->seen))
 		capture_note(c, NOTE_INFO,
-			"%llu event%s began or ended outside of the interval and ha%s no duration",
+			"%llu event%s began or ended outside the interval and ha%s no duration",
 			n->unpaired, plural(n->unpaired), n->unpaired == 1 ? "s" : "ve");
 	if (n->lost_scope)
 		capture_note(c, NOTE_WARNING, "%llu child%s could not be followed", n->lost_scope,

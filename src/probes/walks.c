@@ -35,7 +35,7 @@ int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *sp
 		rc = attach_open(c, spec, ret, &second);
 		if (!rc)
 			capture_note(c, NOTE_WARNING,
-				"user stacks are followed by frame pointers, which most programs "
+				"user stacks are walked by frame pointers, which most programs "
 				"lack: this kernel refuses the walk by DWARF unwind tables: %.110s",
 				first.msg);
 		else

@@ -172,7 +172,7 @@ static int memory_fit(struct session *s, struct err *err)
 		return 0;
 	}
 	max = with_names(b.bytes[BUDGET_LEVELS - 1]);
-	err_set(err, -EINVAL, "--max-memory %s is too little for %s: the least is %s",
+	err_set(err, -EINVAL, "--max-memory %s is too little for %s: the minimum is %s",
 		fmt_bytes(a, cfg->opt.max_bytes), cfg->command, fmt_bytes(least, max));
 	return err_hint(err, "--max-memory %lluK", (max + 1023) / 1024);
 }

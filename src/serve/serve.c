@@ -177,8 +177,8 @@ static int service_turn(void *arg)
 	if (!s->writer_gone && writer_is_gone(&s->writer)) {
 		s->writer_gone = true;
 		journal_warn(s, "writer_ended",
-			"the process that writes incidents has ended: the service writes them "
-			"itself, and counts late meanwhile, until it is restarted");
+			"the process that writes incidents has ended: until a restart the service "
+			"writes them itself, and counts late while doing so");
 	}
 	if (!s->profiler_gone && profiler_is_gone(&s->profiler)) {
 		s->profiler_gone = true;

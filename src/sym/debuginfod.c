@@ -27,7 +27,8 @@ int debuginfod_open(u64 max_ns, struct debuginfod *ret, struct err *err)
 
 	if (!urls || !urls[strspn(urls, " ")]) {
 		err_set(err, -EINVAL, "--debuginfod: DEBUGINFOD_URLS names no server");
-		return err_hint(err, "export DEBUGINFOD_URLS=https://…, as distributions tell");
+		return err_hint(
+			err, "export DEBUGINFOD_URLS=https://…, as your distribution documents");
 	}
 	if (!program_find(PROGRAM, ret->program)) {
 		err_set(err, -EOPNOTSUPP, "--debuginfod needs the program " PROGRAM);

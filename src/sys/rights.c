@@ -37,5 +37,5 @@ int rights_over_others_hint(struct err *err)
 int rights_hint(struct err *err)
 {
 	return err_hint(err, "run it as root (sudo), or with CAP_BPF, CAP_PERFMON and "
-			     "CAP_SYS_PTRACE: 'memwhy doctor' tells how");
+			     "CAP_SYS_PTRACE: 'memwhy doctor' explains how");
 }

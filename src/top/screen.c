@@ -52,7 +52,7 @@ int screen_check(struct err *err)
 	const char *term = getenv("TERM");
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-		err_set(err, -EINVAL, "top draws on a terminal, and standard %s is none",
+		err_set(err, -EINVAL, "top draws on a terminal, but standard %s is not one",
 			isatty(STDIN_FILENO) ? "output" : "input");
 		return err_hint(err, "for tables: memwhy top --for 1s, with -o json for programs");
 	}

@@ -254,7 +254,7 @@ work_build() {
 	mw_ok diff $words c1.mw c2.mw c3.mw -- a1.mw a2.mw a3.mw # it fell
 	mw diff $words a1.mw a2.mw a3.mw -- c2.mw # one that is taken to vary like the others: p 4 %
 	[ "$status" -eq 0 ] || refuse "one after"
-	[[ $(jq -r '.notes[]' <<<"$output") == *"the side of one recording is taken to vary like the other"* ]]
+	[[ $(jq -r '.notes[]' <<<"$output") == *"a side with one recording is assumed to vary like the other"* ]]
 }
 
 @test "diff: several recordings: formats, damage, and what is refused" {
@@ -290,7 +290,7 @@ work_build() {
 
 @test "diff: of one recording a side --fail-on says that noise is not known" {
 	mw_ok diff -o json "$old" "$new" --fail-on 1000%
-	[[ $(jq -r '.notes[]' <<<"$output") == *"of one recording a side the noise is not known"* ]]
+	[[ $(jq -r '.notes[]' <<<"$output") == *"with one recording per side the noise is not known"* ]]
 	mw_ok diff -o json "$old" "$new"
 	[[ $(jq -r '.notes[]?' <<<"$output") != *"noise"* ]]
 }

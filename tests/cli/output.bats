@@ -486,9 +486,9 @@ needs_file_notes() {
 	wait $!
 	[ "$output" = "$text" ]
 	mw_error 2 faults --input "$run_mw" --out pipe
-	[[ $stderr == *"nobody reads this pipe"* ]]
+	[[ $stderr == *"no process reads this pipe"* ]]
 	mw_error 2 faults --input pipe
-	[[ $stderr == *"nobody writes to this pipe"* ]]
+	[[ $stderr == *"no process writes to this pipe"* ]]
 	mw_error 2 faults --input "$run_mw" --out /dev/fd/77
 }
 

@@ -87,7 +87,7 @@ formats() {
 	n=${n%.mw}-$c
 	[ "$c" != heap ] || fields=(--fields peak_bytes) # profiles have four others
 	"$MEMWHY" export --to folded --of "$c" --out "$n.folded" "$f" 2>err || {
-		grep -qE 'is of stacks|of single events|shows stacks' err || refuse "$n: folded: $(<err)"
+		grep -qE 'needs stacks|has single events|shows stacks' err || refuse "$n: folded: $(<err)"
 		return
 	}
 	"$MEMWHY" export --to speedscope --of "$c" "${fields[@]}" --out "$n.json" "$f" 2>err ||

@@ -73,7 +73,7 @@ held_up() {
 	wait "$memwhy" || [ $? -eq 130 ]
 	jq -c '[.events, .lost, .lost_reasons, .notes]' report.json
 	jq -e '.lost.faults == 0 and ([.rows[].count] | add) == .events.faults' report.json
-	jq -e '[.notes[] | select(test("counted by the names of their processes only: table full: larger --max-memory"))] | length == 1' report.json
+	jq -e '[.notes[] | select(test("counted only by process name: table full: larger --max-memory"))] | length == 1' report.json
 }
 
 @test "churn: what no table has room for is counted by the names of processes" {

@@ -289,10 +289,10 @@ perfetto_has() {
 	refused 2 'export needs a recording' export --to pprof
 	refused 2 'is the recording' export --to pprof --out h1.mw h1.mw
 	refused 2 'faults was not recorded' export --to pprof --of faults h1.mw
-	refused 2 'no command with tables' export --to pprof --of record h1.mw
+	refused 2 'not a command with tables' export --to pprof --of record h1.mw
 	refused 2 'takes no --interval' heap -o pprof -i 1s -- true
 	refused 2 'does not go with --each' faults --each -o speedscope --for 1s
-	refused 2 'shows stacks, and doctor has none' doctor -o pprof
+	refused 2 'shows stacks, but doctor has none' doctor -o pprof
 	# what could be read is exported all the same
 	head -c 2500 h1.mw >cut.mw
 	status=0

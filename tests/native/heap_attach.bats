@@ -63,13 +63,13 @@ notes() {
 	run "$MEMWHY" heap -p "$(pgrep -P "$parent")" --for 1s
 	kill "$parent"
 	[ "$status" -eq 2 ]
-	[[ $output == *" ended before memwhy could look at it"* ]]
+	[[ $output == *" ended before memwhy could read it"* ]]
 	for ms in 0 005 010 020 030 040 050 060 070 080 090 100 120 150; do
 		sleep "0.$ms" &
 		"$MEMWHY" heap -p $! --for 1s >out 2>err && continue
 		[ $? -eq 2 ]
 		echo "$ms: $(cat err)"
-		grep -Eq '^memwhy: (-p: there is no process [0-9]+|process [0-9]+ ended before memwhy could look at it)$' err
+		grep -Eq '^memwhy: (-p: there is no process [0-9]+|process [0-9]+ ended before memwhy could read it)$' err
 	done
 }
 

@@ -159,7 +159,7 @@ apart() {
 		status=0
 		as_nobody XDG_RUNTIME_DIR=/run/open "$alone" heap -q --out r -- true 2>err || status=$?
 		[ $status = 3 ] || { cat err; exit 1; }
-		grep -q 'no directory for the preload library that nobody else can write to' err
+		grep -q 'no directory for the preload library that only you can write to' err
 		grep -q 'XDG_RUNTIME_DIR or HOME' err
 		as_nobody XDG_RUNTIME_DIR=/run/open HOME=/run/mine "$alone" heap -o json --out r.json -- \
 			sh -c 'echo "$LD_PRELOAD" >path; ls / >/dev/null'

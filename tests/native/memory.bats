@@ -60,7 +60,7 @@ held() {
 @test "memory: one KiB less than the least is refused, with the least" {
 	n=$(least pages)
 	run -2 "$MEMWHY" pages --for 100ms --max-memory $((n - 1))K
-	[[ $output == *"--max-memory"*"is too little for pages: the least is"* ]]
+	[[ $output == *"--max-memory"*"is too little for pages: the minimum is"* ]]
 	[[ $output == *"--max-memory ${n}K"* ]]
 }
 
@@ -94,7 +94,7 @@ held() {
 	jq -c '[.events, .lost, .cost, .lost_reasons, .notes]' "$json"
 	echo "perf: $seen"
 	jq -e '[.rows[] | select(.pid == null and .comm == "pages_work") | .count] | add >= 1000' "$json"
-	jq -e '[.notes[] | select(test("by the names of their processes only: table full: larger --max-memory"))] | length == 1' "$json"
+	jq -e '[.notes[] | select(test("only by process name: table full: larger --max-memory"))] | length == 1' "$json"
 	# perf loses sight of a thread before its end
 	[ "$(jq '.events.faults + .lost.faults' "$json")" -ge "$seen" ]
 	[ "$(jq '.events.faults + .lost.faults' "$json")" -le $((seen * 11 / 10)) ]

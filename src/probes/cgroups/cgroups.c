@@ -289,8 +289,8 @@ static int tell_bounds(struct capture *c, struct cgroups *g, u64 every_ns)
 	if (every_ns > usual_ns && g->tree.scans > 1 && !g->told_stretch) {
 		g->told_stretch = true;
 		rc = capture_note(c, NOTE_INFO,
-			"%zu groups take %.1f ms to look through: sampled every %.1f s in place of "
-			"%g s, so that it costs no more than %g %% of a cpu",
+			"reading %zu groups takes %.1f ms: sampled every %.1f s instead of %g s, "
+			"so that it costs at most %g %% of a CPU",
 			g->tree.list.n, (double)every_ns / cost_part(g) / NSEC_PER_MSEC,
 			(double)every_ns / NSEC_PER_SEC, (double)usual_ns / NSEC_PER_SEC,
 			100.0 / (double)cost_part(g));

@@ -137,8 +137,8 @@ static int field_source(const struct event *e, const struct tracepoint_field *f,
 		ret->is_signed = 1;
 		*ret_show = COUNT_SHOW_SIGNED;
 	} else if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8) {
-		return err_set(err, -EINVAL, "%.80s: its field %s has %u bytes: no number", e->name,
-			f->name, f->size);
+		return err_set(err, -EINVAL, "%.80s: its field %s has %u bytes: not a number",
+			e->name, f->name, f->size);
 	}
 	return 0;
 }
@@ -222,7 +222,7 @@ static int test_text(
 	if (glob && n && t->value[n - 1] == '*')
 		n--;
 	else if (glob)
-		return err_set(err, -EINVAL, "--filter: at %u, ~ takes a beginning: %s ~ '%.40s*'",
+		return err_set(err, -EINVAL, "--filter: at %u, ~ takes a prefix: %s ~ '%.40s*'",
 			t->at, t->name, t->value);
 	if (strpbrk(t->value, "*?[") && glob && memchr(t->value, '*', n))
 		return err_set(err, -EINVAL, "--filter: at %u, ~ takes one * at the end", t->at);
@@ -246,8 +246,9 @@ static int test_number(
 		return err_set(err, -EINVAL, "--filter: at %u, %.60s is a number of %.60s: no ~",
 			t->at, t->name, e->name);
 	if (!t->is_number) {
-		err_set(err, -EINVAL, "--filter: at %u, '%.60s' is no number, as %.60s of %.60s is",
-			t->at, t->value, t->name, e->name);
+		err_set(err, -EINVAL,
+			"--filter: at %u, '%.60s' is not a number, but %.60s of %.60s is", t->at,
+			t->value, t->name, e->name);
 		return err_hint(err, "numbers: 12, -1, 0x10, 4K");
 	}
 	ret->value = t->number;

@@ -63,8 +63,7 @@ int elf_symbol_place(struct reader *reader, const char *path, u32 pid, const cha
 		close(fd);
 	if (rc == -EBADMSG)
 		return err_set(err, -EINVAL,
-			"%.200s: it could not be read: what reads it ended, or took too long",
-			path);
+			"%.200s: it could not be read: its reader ended, or took too long", path);
 	if (rc) {
 		err_errno(err, rc, "%.200s", path);
 		if (err)

@@ -76,7 +76,7 @@ static int tracefs_need(struct event_list *all, struct err *err)
 		return 0;
 	all->dir[0] = '\0';
 	if (rc == -EACCES) {
-		err_set(err, rc, "tracepoints: tracefs is closed to other users than root");
+		err_set(err, rc, "tracepoints: only root may read tracefs");
 		return err_hint(err, "run it as root (sudo)");
 	}
 	if (rc == -EPERM) {
@@ -215,7 +215,7 @@ static int tracepoints_add(struct event_list *all, const char *operand, struct e
 		return rc;
 	snprintf(category, sizeof(category), "%.*s", (int)(colon - operand), operand);
 	if (strchr(operand, '/') || !category[0] || !colon[1])
-		return err_set(err, -EINVAL, "'%.80s' is no tracepoint: CATEGORY:NAME", operand);
+		return err_set(err, -EINVAL, "'%.80s' is not a tracepoint: CATEGORY:NAME", operand);
 	rc = names_read(all, "", category, &categories);
 	vec_each (c, &categories)
 		if (!rc)
@@ -242,7 +242,7 @@ static int offset_cut(char *symbol, u64 *ret, struct err *err)
 	errno = 0;
 	*ret = strtoull(plus + 1, &end, 0);
 	if (errno || !plus[1] || *end)
-		return err_set(err, -EINVAL, "'%.40s' is no offset", plus + 1);
+		return err_set(err, -EINVAL, "'%.40s' is not an offset", plus + 1);
 	*plus = '\0';
 	return 0;
 }

@@ -12,7 +12,7 @@ static int key_add(struct count_keys *k, const char *word, size_t n, struct err 
 	u8 from;
 
 	if (!n || n >= sizeof(name))
-		return err_set(err, -EINVAL, "--by: '%.*s' is no name", (int)MIN(n, 40UL), word);
+		return err_set(err, -EINVAL, "--by: '%.*s' is not a name", (int)MIN(n, 40UL), word);
 	memcpy(name, word, n);
 	name[n] = '\0';
 	from = event_common(name);

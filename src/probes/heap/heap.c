@@ -357,7 +357,7 @@ static void tell(struct capture *c, struct heap_state *s)
 	if (guessed > asked / 20)
 		capture_note(c, NOTE_INFO,
 			"the heap changed before %llu of %llu accesses were looked up: accesses to "
-			"blocks freed meanwhile are not attributed to a block",
+			"blocks freed by then are not attributed to a block",
 			guessed, asked);
 }
 

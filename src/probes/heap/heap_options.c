@@ -72,7 +72,7 @@ static int check(struct request *r, void *opts, struct err *err)
 			err, -EINVAL, "--no-wait works with -- CMD only: with -p nothing waits");
 	if (o->allocator && request_is_tracked(r))
 		return err_set(err, -EINVAL,
-			"--allocator works with -p only: with -- CMD any allocator is followed");
+			"--allocator works with -p only: with -- CMD any allocator is tracked");
 	if (o->from_ns)
 		r->from_ns = o->from_ns;
 	if (o->to_ns)

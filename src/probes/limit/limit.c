@@ -28,7 +28,7 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 	(void)opts;
 	if (r->input || r->cgroup || r->container)
 		return 0;
-	err_set(err, -EINVAL, "limit needs to know of which control group: -g or -C");
+	err_set(err, -EINVAL, "limit needs a control group: -g or -C");
 	return err_hint(err, "memwhy limit -g GROUP --for 10m");
 }
 

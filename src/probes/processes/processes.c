@@ -452,9 +452,8 @@ static int tell_bounds(struct capture *c, struct processes *p, u64 scan_cpu_ns, 
 	if (every_ns > EVERY_NS && p->table.scans > 1 && !p->told_stretch) {
 		p->told_stretch = true;
 		rc = capture_note(c, NOTE_INFO,
-			"%zu processes take %.1f ms to look through: all of them every %.1f s, "
-			"those that stand out every %.1f s, so that it costs no more than 1 %% of "
-			"a cpu",
+			"reading %zu processes takes %.1f ms: all are read every %.1f s, "
+			"conspicuous ones every %.1f s, so that it costs at most 1 %% of a CPU",
 			p->table.list.n, (double)scan_cpu_ns / NSEC_PER_MSEC,
 			(double)every_ns / NSEC_PER_SEC, (double)EVERY_NS / NSEC_PER_SEC);
 	}

@@ -77,7 +77,7 @@ static int call_unknown(const char *word, struct err *err)
 		rc = vec_push(&names, classes[i].name);
 	near = closest(word, names.v, names.n);
 	vec_free(&names);
-	err_set(err, -EINVAL, "'%.40s' is no system call", word);
+	err_set(err, -EINVAL, "'%.40s' is not a system call", word);
 	if (near)
 		return err_hint(err, "did you mean '%s'?", near);
 	return err_hint(err, "a name, or %%memory, %%file, %%process, %%network or %%sync");
@@ -108,7 +108,7 @@ static int flight_parse(const char *text, struct syscalls_wish *w, struct err *e
 	if (!text)
 		return 0;
 	if (*text && parse_u64(text, 1, RING_CALLS_MOST, &n)) {
-		err_set(err, -EINVAL, "--flight: '%.40s' is no number of calls", text);
+		err_set(err, -EINVAL, "--flight: '%.40s' is not a number of calls", text);
 		return err_hint(
 			err, "from 1 to %u; it is rounded up to a power of two", RING_CALLS_MOST);
 	}

@@ -166,7 +166,7 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 	const struct where_opts *o = opts;
 
 	if (o->taken && !r->input && !r->for_ns && !r->interval_ns)
-		return err_set(err, -EINVAL, "--taken is of an interval: it needs --for or -i");
+		return err_set(err, -EINVAL, "--taken covers an interval: it needs --for or -i");
 	if ((!o->census && !o->files && !o->taken) || r->input)
 		return 0;
 	if (r->pids || r->comm || r->cgroup || r->container || r->command)

@@ -442,7 +442,7 @@ static int process_send(struct capture *c, struct where *w, u32 pid)
 	if (!rc && c->ending && took > SLOW_NS)
 		rc = capture_note(c, NOTE_INFO,
 			"reading the %zu mappings of process %u took %llu ms; its page faults may "
-			"have waited meanwhile",
+			"have waited for that",
 			s.maps.list.n, pid, took / NSEC_PER_MSEC);
 	if ((rc == -EACCES || rc == -EPERM) && c->ending)
 		rc = capture_note(

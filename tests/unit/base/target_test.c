@@ -293,11 +293,11 @@ static void test_pipe_alone(void **state)
 
 	(void)state;
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_refused(path, false, true, -ENXIO, "nobody reads this pipe");
+	assert_refused(path, false, true, -ENXIO, "no process reads this pipe");
 	fd = source_open(path);
 	assert_int_equal(fd, -ETIMEDOUT);
 	assert_int_equal(source_failed(path, fd, &err), -ETIMEDOUT);
-	assert_non_null(strstr(err.msg, "nobody writes to this pipe"));
+	assert_non_null(strstr(err.msg, "no process writes to this pipe"));
 	unlink(path);
 }
 

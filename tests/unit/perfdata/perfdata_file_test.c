@@ -472,7 +472,7 @@ static void refused(void **state)
 	open_error(&m, "is empty");
 	made_file(&m, apart, 2);
 	made_records_end(&m);
-	open_error(&m, "cannot be told apart");
+	open_error(&m, "cannot be distinguished");
 	str_clear(&m.s);
 	made_file(&m, two, 2);
 	put_others(&m);

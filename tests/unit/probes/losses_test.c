@@ -20,7 +20,7 @@ static void most_tell(void **state)
 	(void)state;
 	assert_says(&c, (&(struct probe_counts){.lost_ring = 1}), "--ring-size");
 	assert_says(&c, (&(struct probe_counts){.lost_map = 1}), "table full");
-	assert_says(&c, (&(struct probe_counts){.lost_state = 1}), "no memory to follow");
+	assert_says(&c, (&(struct probe_counts){.lost_state = 1}), "no memory to track");
 	assert_says(&c, (&(struct probe_counts){.lost_busy = 1}), "program was running");
 	assert_says(&c, (&(struct probe_counts){.lost_map = 9, .lost_state = 8}), "table full");
 	assert_says(&c, (&(struct probe_counts){.lost_map = 8, .lost_state = 9}), "no memory");

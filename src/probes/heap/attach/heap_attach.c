@@ -137,10 +137,9 @@ static int process_try(struct capture *c, u32 pid, struct err *err)
 		return rc;
 	*err = (struct err){};
 	if (c->opt.scope.tasks.n == 1)
-		return err_set(
-			err, -ENOENT, "process %u ended before memwhy could look at it", pid);
+		return err_set(err, -ENOENT, "process %u ended before memwhy could read it", pid);
 	return capture_note(c, NOTE_WARNING,
-		"process %u ended before memwhy could look at it: nothing about it is known", pid);
+		"process %u ended before memwhy could read it: nothing about it is known", pid);
 }
 
 static int open_processes(struct capture *c, struct err *err)
@@ -151,7 +150,7 @@ static int open_processes(struct capture *c, struct err *err)
 	heap_attach_init(h);
 	if (OPTS_OF(struct heap_opts, c->opts)->faults) {
 		err_set(err, -EOPNOTSUPP,
-			"--faults needs the preload library, which '%.60s' cannot have: %s",
+			"--faults needs the preload library, which '%.60s' cannot load: %s",
 			c->opt.command ? c->opt.command[0] : "", c->opt.program_why);
 		return err_hint(err, "leave --faults out");
 	}
@@ -163,8 +162,7 @@ static int open_processes(struct capture *c, struct err *err)
 	vec_each (pid, &c->opt.scope.tasks)
 		rc = rc ? rc : process_try(c, *pid, err);
 	if (!rc && !h->processes.n)
-		return err_set(
-			err, -ENOENT, "all processes ended before memwhy could look at them");
+		return err_set(err, -ENOENT, "all processes ended before memwhy could read them");
 	return rc;
 }
 

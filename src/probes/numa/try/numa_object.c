@@ -51,7 +51,7 @@ static int address_find(
 		return range_set(o, m, m->start, m->end);
 	}
 	if (*rest || end <= start || end > m->end)
-		return err_set(err, -EINVAL, "%.60s: no range within one mapping", text);
+		return err_set(err, -EINVAL, "%.60s: not a range within one mapping", text);
 	return range_set(o, m, start, end);
 }
 

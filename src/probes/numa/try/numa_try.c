@@ -44,7 +44,7 @@ static int targets_read(struct attempt *a)
 	if (!a->o->to && !a->o->interleave)
 		return err_set(a->err, -EINVAL, "numa try: --to NODES, --interleave or --undo?");
 	if (a->o->to && (idset_parse(a->o->to, &set) || !idset_count(&set)))
-		return err_set(a->err, -EINVAL, "--to: '%.40s' is no list of nodes", a->o->to);
+		return err_set(a->err, -EINVAL, "--to: '%.40s' is not a list of nodes", a->o->to);
 	for (u32 i = idset_next(&set, 0); i < IDSET_MAX; i = idset_next(&set, i + 1)) {
 		if (i >= NUMA_NODES || !idset_has(&a->host.nodes_online, i))
 			return err_set(a->err, -EINVAL, "--to: there is no node %u", i);

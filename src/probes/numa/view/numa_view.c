@@ -84,7 +84,7 @@ static int topology_load(struct numa_state *v, const char *path, struct err *err
 		return err_set(err, -EINVAL, "--topology %.100s: it is too long", path);
 	rc = numa_topology_parse(str_get(&text), &v->topology, err);
 	if (rc)
-		err_hint(err, "a line a node: node 0 cpus 0-7 bytes 16G distances 10,21");
+		err_hint(err, "one line per node: node 0 cpus 0-7 bytes 16G distances 10,21");
 	return rc;
 }
 
