@@ -117,8 +117,9 @@ storm() {
 	after=$(active shmem_inode_cache)
 	live=$(cache_sum live_objects shmem_inode_cache) net=$(cache_sum net_objects shmem_inode_cache)
 	echo "slabinfo +$((after - before)), live $live, net $net"
-	[ $((after - before - live)) -le 300 ]
-	[ $((live - after + before)) -le 300 ]
+	# free objects that CPUs keep for themselves count as in use there: 324 on 7.3
+	[ $((after - before - live)) -le 500 ]
+	[ $((live - after + before)) -le 500 ]
 	[ $((net - live)) -le 300 ]
 	[ $((live - net)) -le 300 ]
 	exec 7>&-
