@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "base/clock.h"
@@ -23,6 +24,7 @@
 #define SERVICE_COST_PART 400
 #define SENT_MAX 64
 #define GROWN_PART 64   /* of its limit: a group that took so much meanwhile is looked at, too */
+#define LARGE_PART 20   /* of memory: a group that has so much is asked whether it is protected */
 #define WATCHED_MAX 192 /* of somebody who watches */
 #define LAST_MOST 1024
 #define LAST_NS (4 * NSEC_PER_SEC) /* so long what is last known of an idle group stands */
@@ -44,6 +46,7 @@ struct cgroups {
 	struct cgroups_tree tree;
 	struct cgroups_dying dying;
 	u64 scope_id;
+	u64 large_bytes;
 	bool watched, service;
 	VEC(struct chosen) chosen;
 	struct cgroup group;
@@ -70,6 +73,8 @@ static u16 flags_of(const struct cgroups *g, const struct cgroup_entry *e)
 		flags |= CGROUP_SCOPE;
 	if (g->watched && e->usage_bytes)
 		flags |= CGROUP_WATCHED;
+	if (g->tree.hierarchy.version == 2 && e->level && e->usage_bytes >= g->large_bytes)
+		flags |= CGROUP_PROTECTED; /* if it is, which one read tells */
 	return flags;
 }
 
@@ -136,6 +141,10 @@ static struct cgroup_usage usage_record(
 	r.first_limit_hit_total = e->first_limit_hits;
 	r.first_oom_kill_total = e->first_oom_kills;
 	r.first_high_hit_total = e->first_high_hits;
+	r.min_bytes = m->min_bytes;
+	r.low_bytes = m->low_bytes;
+	if (!r.min_bytes && !r.low_bytes)
+		r.h.flags &= (u16)~CGROUP_PROTECTED;
 	return r;
 }
 
@@ -231,7 +240,7 @@ static void last_keep(struct cgroups *g, const struct cgroup_entry *e, const str
 			e->high_hits, e->oom_kills, clock_mono_ns()};
 }
 
-/* False: it is gone. */
+/* False: it is gone, or nothing is to be said of it. */
 static bool group_read(
 	struct cgroups *g, struct cgroup_entry *e, u16 flags, struct cgroup_usage *ret)
 {
@@ -251,6 +260,8 @@ static bool group_read(
 	if (cgroup_memory_read(&g->group, &m))
 		return false;
 	*ret = usage_record(e, &m, flags);
+	if (!ret->h.flags)
+		return false;
 	pressure_add(g, ret);
 	parts_add(g, e, ret);
 	last_keep(g, e, ret);
@@ -374,6 +385,7 @@ static int cgroups_open(struct capture *c, void *state, struct err *err)
 
 	g->watched = c->opt.watch_ns != 0;
 	g->service = capture_is_service(c);
+	g->large_bytes = (u64)sysconf(_SC_PHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE) / LARGE_PART;
 	groups_init(&g->last, sizeof(u64), sizeof(struct last));
 	if (!rc && !cgroup_mounts_read(m)) {
 		g->tree.hierarchy = m->memory;

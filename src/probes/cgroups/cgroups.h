@@ -17,7 +17,8 @@ enum cgroup_usage_flags {
 	/* Sent at each sample while it has memory: one that is not among a sample's has none, or
 	 * is gone. */
 	CGROUP_WATCHED = 64,
-	CGROUP_HANGS = 128, /* version 1: its OOM killer is off, and tasks wait in its place */
+	CGROUP_HANGS = 128,     /* version 1: its OOM killer is off, and tasks wait in its place */
+	CGROUP_PROTECTED = 256, /* version 2: has 1/20 of memory, and memory.min or memory.low */
 };
 
 /*
@@ -57,7 +58,10 @@ enum cgroup_usage_flags {
 	F(R, u64, first_refault_file_total, PAGES, "refault_file_total at the start")              \
 	F(R, u64, first_refault_anon_total, PAGES, "refault_anon_total at the start")              \
 	F(R, u64, first_some_total_us, NONE, "some_total_us at the start")                         \
-	F(R, u64, first_high_hit_total, COUNT, "high_hit_total at the start")
+	F(R, u64, first_high_hit_total, COUNT, "high_hit_total at the start")                      \
+	F(R, u64, min_bytes, BYTES, "memory.min: not reclaimed below it")                          \
+	F(R, u64, low_bytes, BYTES,                                                                \
+		"memory.low: not reclaimed below it while there is other memory")
 RECORD(cgroup_usage, CGROUP_USAGE_FIELDS);
 
 enum cgroup_dying_flags {

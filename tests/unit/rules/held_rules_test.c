@@ -1391,6 +1391,59 @@ static void test_aside_costs(void **unused)
 	(void)unused;
 }
 
+/* What reclaim has to leave to one group, where others wait for memory and it does not. */
+static void test_protected(void **unused)
+{
+	static const struct {
+		u64 min, low, wait_us, own_us;
+		u32 level;
+		const char *title; /* NULL: nothing is said */
+	} cases[] = {
+		{600 * MIB, 0, 500000, 0, 1, "memory.min keeps 600 MiB of cgroup /db from reclaim"},
+		{0, 600 * MIB, 500000, 0, 1, "memory.low keeps 600 MiB of cgroup /db from reclaim"},
+		{CGROUP_USAGE_NONE, 0, 500000, 0, 1, "memory.min keeps 640 MiB of cgroup /db"},
+		{600 * MIB, 0, 0, 0, 1, NULL},
+		{600 * MIB, 0, 500000, 400000, 1, NULL},
+		{600 * MIB, 0, 500000, 0, 2, NULL}, /* those above it may have none */
+		{4 * MIB, 0, 500000, 0, 1, NULL},
+	};
+	struct bench b;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct finding *f;
+
+		begin(&b, &rule_set_aside, 1);
+		group(&b, 42, "/db");
+		for (u64 n = 0; n < 2; n++) {
+			value(&b, SYSTEM_VMSTAT, "allocstall_normal", n * 500, NULL);
+			PUT_AT(&b, (1 + n * 10) * NSEC_PER_SEC, struct system_pressure,
+				REC_SYSTEM_PRESSURE, .resource = SYSTEM_MEMORY,
+				.some_total_us = n * cases[i].wait_us);
+		}
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY,
+			.h.flags = CGROUP_PROTECTED | CGROUP_HAS_PRESSURE, .cgroup = 42,
+			.version = 2, .level = cases[i].level, .usage_bytes = 640 * MIB,
+			.limit_bytes = CGROUP_USAGE_NONE, .high_bytes = CGROUP_USAGE_NONE,
+			.some_total_us = cases[i].own_us, .min_bytes = cases[i].min,
+			.low_bytes = cases[i].low);
+		if (!cases[i].title) {
+			assert_int_equal(conclude(&b), 0);
+			end(&b);
+			continue;
+		}
+		f = only(&b);
+		assert_int_equal(f->level, LEVEL_WARNING);
+		assert_int_equal(f->cgroup, 42);
+		assert_non_null(strstr(f->title, cases[i].title));
+		assert_true(says(f->evidence, "others lack it"));
+		assert_true(says(f->try_, i == 2 ? "echo 335544320 > /sys/fs/cgroup/db/memory.min"
+						 : "echo 314572800 > /sys/fs/cgroup/db/memory."));
+		assert_true(says(f->undo, i == 2 ? "echo max > " : "echo 629145600 > "));
+		end(&b);
+	}
+}
+
 /* Arrays of large pipes are in no slab cache. */
 static void test_large_blocks(void **unused)
 {
@@ -1536,6 +1589,7 @@ int main(void)
 		cmocka_unit_test(test_other_limits),
 		cmocka_unit_test(test_holders_of_limits),
 		cmocka_unit_test(test_aside_costs),
+		cmocka_unit_test(test_protected),
 		cmocka_unit_test(test_large_blocks),
 	};
 
