@@ -247,12 +247,14 @@ static void killed_tell(
 {
 	const struct oom_kill *m = &k->mark;
 	const struct oom_report *p = &k->report;
+	u32 asker = m->h.size ? m->tgid : p->tid;
 	char a[UNIT_BUF];
 
 	finding_line(r, f->evidence, "%s%s was killed, with %s resident, when %s needed memory",
 		task_text(r, victim_comm(k), victim_tgid(k)), parent_text(r, s, k),
 		fmt_bytes(a, victim_bytes(r, k)),
-		m->h.size ? task_text(r, m->comm, m->tgid) : task_text(r, p->comm, p->tid));
+		asker == victim_tgid(k) ? "it"
+					: task_text(r, m->h.size ? m->comm : p->comm, asker));
 }
 
 static void tell_protect(struct report *r, struct finding *f)
