@@ -107,6 +107,24 @@ struct cgroup_usage cgroup_by_high(const struct cgroup_usage *cg)
 	return by;
 }
 
+const struct cgroup_usage *facts_protected(const struct facts *f, u64 *ret_bytes)
+{
+	const struct cgroup_usage *most = NULL;
+
+	*ret_bytes = 0;
+	for (size_t i = 0; i < f->cgroups.n; i++) {
+		const struct cgroup_usage *cg = groups_value(&f->cgroups, i);
+		u64 asked = MAX(cg->min_bytes, cg->low_bytes);
+		u64 bytes = cg->version == 2 && cg->level == 1 ? MIN(cg->usage_bytes, asked) : 0;
+
+		if (bytes <= *ret_bytes)
+			continue;
+		most = cg;
+		*ret_bytes = bytes;
+	}
+	return most;
+}
+
 bool facts_cgroup_at_limit(
 	const struct facts *f, const struct report *r, u64 cgroup, struct cgroup_usage *ret)
 {

@@ -66,6 +66,9 @@ static inline bool cgroup_is_locked(const struct cgroup_usage *cg)
 bool cgroup_is_throttled(const struct cgroup_usage *cg);
 /* As it is where that is its limit (CGROUP_BY_HIGH); else as it is. */
 struct cgroup_usage cgroup_by_high(const struct cgroup_usage *cg);
+/* The group to which reclaim leaves most (memory.min, memory.low), and how much that is. A group
+ * below has no more of that than those above it. NULL: none. */
+const struct cgroup_usage *facts_protected(const struct facts *f, u64 *ret_bytes);
 /* The group, or one above it, that is at its limit, the lowest of them. False: none is. */
 bool facts_cgroup_at_limit(
 	const struct facts *f, const struct report *r, u64 cgroup, struct cgroup_usage *ret);

@@ -21,8 +21,6 @@
 #define RISK_SHARE 0.10
 #define WARNING_SHARE 0.30
 #define STUCK_SHARE 0.03
-#define ASIDE_SHARE 0.05
-#define WAITED_SHARE 0.02 /* of the time: from here on pressure is a finding */
 #define UNREAD_SHARE 0.01
 #define UNREAD_BYTES (256ULL << 20)
 #define GROWN_LEAST (32ULL << 20)
@@ -339,9 +337,9 @@ static double waited_share(const struct report *r, const struct facts *f)
  * short do allocations reclaim directly (allocstall counts no group's). */
 static bool costs_somebody(const struct report *r, const struct facts *f, u64 bytes)
 {
-	return (double)bytes >= ASIDE_SHARE * (double)r->stream->host.memory_bytes &&
+	return (double)bytes >= HELD_ASIDE_SHARE * (double)r->stream->host.memory_bytes &&
 	       (double)facts_delta_all(f, "allocstall_") >= report_seconds(r) &&
-	       (facts_delta(f, "oom_kill") || waited_share(r, f) >= WAITED_SHARE);
+	       (facts_delta(f, "oom_kill") || waited_share(r, f) >= HELD_WAITED_SHARE);
 }
 
 int held_level_aside(const struct report *r, const struct facts *f, u64 bytes)

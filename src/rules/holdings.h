@@ -81,6 +81,8 @@ const char *held_who(struct report *r, const struct held_top *t);
 int held_level(const struct report *r, u64 bytes);
 /* Of memory: who sets so much aside and idle is the trouble, whatever others do with the rest. */
 #define HELD_MOST_PART 0.3
+#define HELD_ASIDE_SHARE 0.05  /* of memory: from here on others lack it */
+#define HELD_WAITED_SHARE 0.02 /* of the time: from here on pressure is a finding */
 /* The same of what is set aside from all other use: a warning from 5 % on where tasks wait for
  * memory meanwhile, or are killed, for then it costs them something. */
 int held_level_aside(const struct report *r, const struct facts *f, u64 bytes);

@@ -373,54 +373,42 @@ static void tell_ksm(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`grep . /sys/kernel/mm/ksm/pages_*`");
 }
 
-/* What reclaim leaves to it. A group below has no more of that than those above it. */
-static u64 protected_bytes(const struct cgroup_usage *cg)
-{
-	u64 asked = MAX(cg->min_bytes, cg->low_bytes);
-
-	return cg->version == 2 && cg->level == 1 ? MIN(cg->usage_bytes, asked) : 0;
-}
+#define SHORT_PAGES 64.0 /* a second that kswapd frees: memory of the machine is short */
 
 /* Whoever is protected may do as he likes with it: it is told where others pay. */
-static int protected_level(
-	const struct report *r, const struct held *h, const struct cgroup_usage *cg)
+static bool others_wait(const struct report *r, const struct facts *f,
+	const struct cgroup_usage *cg, u64 bytes, u64 *ret_us)
 {
-	const struct facts *f = &h->facts;
 	u64 all = counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us);
 	u64 own = cg->h.flags & CGROUP_HAS_PRESSURE
 			  ? counter_rise(cg->first_some_total_us, cg->some_total_us)
 			  : 0;
-	int level = held_level_aside(r, f, protected_bytes(cg));
+	double pages = (double)facts_delta(f, "pgsteal_kswapd");
 
-	return level >= LEVEL_WARNING && own * 2 < all ? level : -1;
+	*ret_us = all;
+	return (double)bytes >= HELD_ASIDE_SHARE * (double)r->stream->host.memory_bytes &&
+	       own * 2 < all && report_share(r, all * 1000) >= HELD_WAITED_SHARE &&
+	       (pages >= SHORT_PAGES * report_seconds(r) || facts_delta_all(f, "allocstall_"));
 }
 
 static void tell_protected(struct report *r, const struct held *h)
 {
-	const struct cgroup_usage *cg = NULL;
-	const char *path, *dir, *file;
+	u64 bytes, us, now;
+	const struct cgroup_usage *cg = facts_protected(&h->facts, &bytes);
+	const char *path = cg ? stream_cgroup(r->stream, cg->cgroup) : NULL, *dir, *file;
 	struct finding *x;
-	u64 now, bytes;
-	int level;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	for (size_t i = 0; i < h->facts.cgroups.n; i++) {
-		const struct cgroup_usage *g = groups_value(&h->facts.cgroups, i);
-
-		if (protected_bytes(g) > (cg ? protected_bytes(cg) : 0))
-			cg = g;
-	}
-	level = cg ? protected_level(r, h, cg) : -1;
-	path = cg ? stream_cgroup(r->stream, cg->cgroup) : NULL;
-	x = level < 0 || !path ? NULL : report_finding(r, level, "protected-memory");
+	if (!path || !others_wait(r, &h->facts, cg, bytes, &us))
+		return;
+	x = report_finding(r, LEVEL_WARNING, "protected-memory");
 	if (!x)
 		return;
-	bytes = protected_bytes(cg);
 	now = MAX(cg->min_bytes, cg->low_bytes);
 	file = cg->min_bytes >= cg->low_bytes ? "memory.min" : "memory.low";
 	dir = cgroup_directory(r, cg->version, path);
 	x->held_bytes = bytes;
-	x->cgroup = cg->cgroup;
+	x->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
 	x->title = report_text(r, "%s keeps %s of cgroup %s from reclaim, %s", file,
 		fmt_bytes(a, bytes), report_cgroup(r, path), held_share(r, bytes));
 	x->confidence = "high: the kernel's own counts; whether the group needs all of it is not "
@@ -428,7 +416,9 @@ static void tell_protected(struct report *r, const struct held *h)
 	finding_line(r, x->evidence, "%s is %s; %s in use", file,
 		now == CGROUP_USAGE_NONE ? "max" : fmt_bytes(a, now),
 		fmt_bytes(b, cg->usage_bytes));
-	held_tell_cost(r, x, &h->facts, bytes);
+	finding_line(r, x->evidence,
+		"others wait: some task did for memory %.1f %% of the time (PSI of the machine)",
+		report_share(r, us * 1000) * 100);
 	x->why = "Below memory.min the kernel takes nothing from a group, used or idle, and below "
 		 "memory.low only when nothing else is left: the rest of the machine shares what "
 		 "remains.";

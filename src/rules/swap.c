@@ -213,14 +213,15 @@ static void try_zswap(struct report *r, struct finding *f, const struct rule_sum
 	finding_line(r, f->undo, "`echo N > /sys/module/zswap/parameters/enabled`");
 }
 
-/* What is in swap would fit into huge pages that nobody uses, which take so much that they are told
- * as the reason. */
-static bool has_idle_pools(const struct report *r, const struct facts *f)
+/* What is in swap would fit into huge pages that nobody uses, or into what one group is kept, which
+ * take so much that they are told as the reason. */
+static bool is_set_aside(const struct report *r, const struct facts *f)
 {
-	u64 idle = facts_idle_pools(f),
-	    out = counter_rise(facts_last(f, "SwapFree"), facts_last(f, "SwapTotal"));
+	u64 most = (u64)(HELD_MOST_PART * (double)r->stream->host.memory_bytes), kept,
+	    out = MAX(counter_rise(facts_last(f, "SwapFree"), facts_last(f, "SwapTotal")), most);
 
-	return idle >= (u64)(HELD_MOST_PART * (double)r->stream->host.memory_bytes) && idle >= out;
+	facts_protected(f, &kept);
+	return facts_idle_pools(f) >= out || kept >= out;
 }
 
 static void tell_waits(struct report *r, const struct rule_sums *s, const struct back *b, int level)
@@ -241,7 +242,7 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 	f->cost_ns = b->ns;
 	f->losses = LOSS_SWAP | LOSS_RECLAIM | LOSS_REFAULT;
 	f->cgroup = cg.cgroup;
-	f->symptom = !limited && has_idle_pools(r, &s->facts);
+	f->symptom = !limited && is_set_aside(r, &s->facts);
 	f->here = true;
 	f->title = report_text(r, "%sasks waited %s for pages to come back from swap: %s%s",
 		is_thrashing(b) ? "Thrashing: t" : "T", fmt_ns(lost, b->ns),

@@ -1434,9 +1434,9 @@ static void test_protected(void **unused)
 		}
 		f = only(&b);
 		assert_int_equal(f->level, LEVEL_WARNING);
-		assert_int_equal(f->cgroup, 42);
+		assert_int_equal(f->losses, LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP);
 		assert_non_null(strstr(f->title, cases[i].title));
-		assert_true(says(f->evidence, "others lack it"));
+		assert_true(says(f->evidence, "others wait: some task did for memory 5.0 %"));
 		assert_true(says(f->try_, i == 2 ? "echo 335544320 > /sys/fs/cgroup/db/memory.min"
 						 : "echo 314572800 > /sys/fs/cgroup/db/memory."));
 		assert_true(says(f->undo, i == 2 ? "echo max > " : "echo 629145600 > "));
