@@ -180,15 +180,20 @@ static u64 mappings(const struct held_process *p)
 	return p->mappings;
 }
 
-/* How many more mappings there are on the machine a second, by the cache that they are in. */
-static double mappings_rate(const struct report *r, const struct facts *f)
+/* How many more mappings it has a second, at most: as many as the machine has more, by the cache
+ * that they are in, and as its address space has more pages. */
+static double mappings_rate(
+	const struct report *r, const struct facts *f, const struct held_both *b)
 {
 	char name[SLAB_CACHE_NAME_LEN] = "vm_area_struct";
 	const struct slab_usage *s = groups_find(&f->slabs, name);
+	double all = s ? (double)counter_rise(s->first_active_objects, s->active_objects) /
+				     report_seconds(r)
+		       : 0;
+	double pages = (double)counter_rise(b->first.vm_bytes, b->last.vm_bytes) /
+		       (double)MAX(r->stream->host.page_bytes, 1U);
 
-	return s ? (double)counter_rise(s->first_active_objects, s->active_objects) /
-			       report_seconds(r)
-		 : 0;
+	return MIN(all, pages / report_seconds(r));
 }
 
 /* Stacks of threads that have ended, as far as its mappings tell: most of these are stacks, or
@@ -234,11 +239,11 @@ static void tell_mappings(struct report *r, const struct held *h)
 {
 	struct held_top t = held_most_process(h, mappings);
 	u64 limit = facts_last(&h->facts, "vm.max_map_count");
-	double rate = mappings_rate(r, &h->facts), left;
+	double rate = t.most ? mappings_rate(r, &h->facts, t.most) : 0, left;
 	struct finding *x;
 	u64 stacks;
 
-	if (!t.most || t.bytes < MANY_MAPPINGS || !limit || rate < 1)
+	if (t.bytes < MANY_MAPPINGS || !limit || rate < 1)
 		return;
 	left = (double)(limit - MIN(t.bytes, limit)) / rate;
 	x = held_finding(r, left < HELD_SOON_S ? LEVEL_RISK : LEVEL_NOTE, "mappings-leaked",
@@ -256,7 +261,7 @@ static void tell_mappings(struct report *r, const struct held *h)
 		stacks ? ", most of them stacks of ended threads that were never joined" : "",
 		rate);
 	x->confidence = "medium: its mappings were counted; the rate is that of the whole machine, "
-			"from the kernel's cache of mappings";
+			"from the kernel's cache of mappings, as far as its address space grew";
 	finding_line(r, x->evidence,
 		"vm.max_map_count is %llu: at this rate it is reached in %s, and then every mmap "
 		"fails",

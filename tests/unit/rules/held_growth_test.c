@@ -225,7 +225,8 @@ static void test_mappings(void **unused)
 		for (u64 look = 0; look < 2; look++)
 			PUT_AT(&b, (1 + 9 * look) * NSEC_PER_SEC, struct held_process,
 				REC_HELD_PROCESS, .tgid = 9, .name = 1, .threads = threads,
-				.mappings = look * 6000, .guarded = look * 3000);
+				.vm_bytes = (1000 + 100 * look) * MIB, .mappings = look * 6000,
+				.guarded = look * 3000);
 		PUT(&b, struct slab_usage, REC_SLAB_CACHE, .name = "vm_area_struct",
 			.first_active_objects = 10000, .active_objects = 12000);
 		assert_int_equal(conclude(&b), threads > 1 ? 2 : 1); /* these too are many */
@@ -237,6 +238,31 @@ static void test_mappings(void **unused)
 		assert_int_equal(says(f->try_, "pthread_join"), threads == 1);
 		assert_int_equal(says(f->try_, "uniq -c"), threads > 1);
 		assert_true(says(f->try_, "memwhy maps --stacks=user --for 30s -p 9"));
+		end(&b);
+	}
+}
+
+/* Others map: its own address space has no room for so many more. */
+static void test_mappings_of_others(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	for (u64 kib = 24; kib <= 2400; kib *= 100) {
+		bool room = kib > 24;
+
+		begin(&b, &rule_kernel_memory, 10);
+		string(&b, 1, "server");
+		value(&b, SYSTEM_SYSCTL, "vm.max_map_count", 65530, NULL);
+		for (u64 look = 0; look < 2; look++)
+			PUT_AT(&b, (1 + 9 * look) * NSEC_PER_SEC, struct held_process,
+				REC_HELD_PROCESS, .tgid = 9, .name = 1, .threads = 1,
+				.vm_bytes = 1000 * MIB + look * kib * 1024,
+				.mappings = look * 15129);
+		PUT(&b, struct slab_usage, REC_SLAB_CACHE, .name = "vm_area_struct",
+			.first_active_objects = 10000, .active_objects = 40000);
+		assert_int_equal(conclude(&b), room);
+		assert_true(!room || strstr(b.report.findings.v[0].title, "about 60 more a second"));
 		end(&b);
 	}
 }
@@ -467,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_dentries),
 		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_mappings),
+		cmocka_unit_test(test_mappings_of_others),
 		cmocka_unit_test(test_segments_grow),
 		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_pool),
