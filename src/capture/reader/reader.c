@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,7 +141,8 @@ struct stuck {
 /*
  * Does it wait for the server of a file (NFS, FUSE) that does not answer? It waits for nothing else
  * while it is to answer itself, and not even SIGKILL ends that. A slow server lets it go on for a
- * moment now and then; one that has no processor is ready to run.
+ * moment now and then; one that has no processor is ready to run. A disk answers, however late:
+ * what has a device of its own is waited for.
  */
 static bool is_stuck(struct reader *r, struct stuck *s)
 {
@@ -149,13 +151,15 @@ static bool is_stuck(struct reader *r, struct stuck *s)
 	struct proc_stat st;
 	u64 ran_ns = 0;
 	struct scan at;
+	bool waits;
 
 	if (!o->pid || proc_stat_read(o->pid, &st) || sys_read(&text, "/proc/%d/schedstat", o->pid))
 		return false;
 	at = scan_text(str_get(&text));
 	if (!scan_u64(&at, &ran_ns))
 		return false;
-	s->looks = st.state != 'R' && (!s->looks || ran_ns == s->ran_ns) ? s->looks + 1 : 0;
+	waits = st.state != 'R' && !(st.state == 'D' && major(r->device));
+	s->looks = waits && (!s->looks || ran_ns == s->ran_ns) ? s->looks + 1 : 0;
 	s->ran_ns = ran_ns;
 	if (s->looks < STUCK_LOOKS)
 		return false;
