@@ -48,7 +48,7 @@ static void pages_tell(
 	else if (w->call)
 		finding_line(r, f->try_,
 			"Give back %s now; the program can make this call itself after freeing "
-			"much: `gdb -p %u -batch -ex %s`",
+			"much (" GDB_CALLS "): `gdb -p %u -batch -ex %s`",
 			buf, g->tgid, w->call);
 	finding_line(r, f->try_,
 		"Give back %s as it frees, from its next start on: `env %s COMMAND`", buf,

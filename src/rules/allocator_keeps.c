@@ -67,7 +67,7 @@ static void tell_try(struct report *r, struct finding *x, const struct held_heap
 
 	finding_line(r, x->try_,
 		"Call malloc_trim(0) in the program after it frees much: that returns %s. To try "
-		"it once: `gdb -p %u -batch -ex %s`",
+		"it once (" GDB_CALLS "): `gdb -p %u -batch -ex %s`",
 		fmt_bytes(a, h->trimmable_bytes), h->tgid, "call (int)malloc_trim(0)");
 	finding_line(r, x->undo, "Trimmed pages are faulted in again as the program allocates.");
 	if (h->arenas > FEW_ARENAS) {

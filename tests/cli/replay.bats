@@ -206,7 +206,7 @@ denies_nothing() { # COMMAND
 	for how in "export --to folded run.mw" "export --to pprof --out p.gz run.mw" "faults --input run.mw --stacks -o speedscope" \
 		"faults --input run.mw -o csv" "diff run.mw other.mw"; do
 		mw $how
-		[[ $status -eq 2 && $stderr == *"of single events"*"memwhy faults --each --input"* ]] || try refuse "$how"
+		[[ $status -eq 2 && $stderr == *"single events only"*"memwhy faults --each --input"* ]] || try refuse "$how"
 	done
 	for how in "export --to sqlite --out r.db run.mw" "faults --input run.mw --each -o csv" "report --out r.html run.mw"; do
 		try mw_ok $how

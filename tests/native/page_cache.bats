@@ -79,7 +79,7 @@ by_group() { # who is said to have had pages pushed out by a write to a file of 
 	hand=$!
 	look
 	jq -c '.findings[] | [.level, .title]' "$scratch/report"
-	by_group | grep "^bash.* (pid $hand) pushes pages"
+	by_group | grep "^bash.* (pid $hand) evicts file pages"
 }
 
 @test "a process that writes into pipes, and needs room for that, is not taken for one that empties groups" {

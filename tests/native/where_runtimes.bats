@@ -115,6 +115,12 @@ saved() {
 	[ $((got * 10)) -lt $(($2 * 12)) ]
 }
 
+# gdb before 14 cannot call a function where the CPU has AMX; what is printed says so.
+gdb_calls() {
+	type gdb >/dev/null || return 1
+	! grep -qw amx_tile /proc/cpuinfo || [ "$(gdb --version | sed -nE '1s/.* ([0-9]+)\..*/\1/p')" -ge 14 ]
+}
+
 # advised LIBRARY ALLOCATOR: what check prints to try is done, and gives back what it keeps.
 advised() {
 	local lib before want setting call
@@ -127,7 +133,7 @@ advised() {
 	before=$(rss)
 	call=$(try '^Give back .* now')
 	setting=$(try 'next start' | sed 's/ COMMAND$//')
-	if [ -n "$call" ] && type gdb >/dev/null; then
+	if [ -n "$call" ] && gdb_calls; then
 		eval "$call" >gdb 2>&1 3>&-
 		saved "$before" "$want"
 	fi

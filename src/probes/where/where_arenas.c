@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "analysis/cells.h"
+#include "analysis/give_back.h"
 #include "base/units.h"
 
 #define KEPT_LEAST (16ULL << 20)
@@ -184,7 +185,7 @@ void where_arenas_advise(
 		 "between live ones stay resident until reused or trimmed.";
 	finding_line(r, f->try_,
 		"Call malloc_trim(0) in the program after it frees much; it should give back %s. "
-		"To try it once: `gdb -p %u -batch -ex %s`",
+		"To try it once (" GDB_CALLS "): `gdb -p %u -batch -ex %s`",
 		fmt_bytes(trim, s.trimmable), l->tgid, "call (int)malloc_trim(0)");
 	arena_max_try(r, f, &s);
 	finding_line(r, f->undo, "Trimmed pages are faulted in again as the program allocates");

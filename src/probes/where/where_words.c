@@ -67,14 +67,14 @@ static const struct where_words process[WHERE_ROWS] = {
 	[WHERE_HEAP] = {"heap", "memwhy heap -p PID --for 30s", NULL, NULL, true},
 	[WHERE_HEAP_KEPT] = {"heap_kept", "memwhy where -p PID --table arenas",
 		"gdb -p PID -batch -ex 'call (int)malloc_trim(0)'",
-		"gdb stops the process while this runs; it faults the pages in again when it "
-		"allocates",
+		"gdb stops the process while this runs, and before gdb 14 fails on CPUs with AMX; "
+		"it faults the pages in again when it allocates",
 		true},
 	[WHERE_ARENAS] = {"arenas", "memwhy heap -p PID --for 30s", NULL, NULL, true},
 	[WHERE_ARENAS_KEPT] = {"arenas_kept", "memwhy where -p PID --table arenas",
 		"gdb -p PID -batch -ex 'call (int)malloc_trim(0)'",
-		"gdb stops the process while this runs; it faults the pages in again when it "
-		"allocates",
+		"gdb stops the process while this runs, and before gdb 14 fails on CPUs with AMX; "
+		"it faults the pages in again when it allocates",
 		true},
 	[WHERE_USER_STACKS] = {"stacks", "ls /proc/PID/task", "fewer threads", NULL, true},
 	[WHERE_FILE_PRIVATE] = {"file_private", "memwhy where -p PID --table owners", NULL, NULL,
