@@ -11,7 +11,7 @@ u32 stacks_forgotten;
 static struct own_stack stacks[TRACK_SLOTS];
 static u32 begun, ended; /* of what takes memory */
 
-#define TRIES 1000     /* a walk that a signal handler left for good is waited for no longer */
+#define TRIES 30000 /* naps: a walk that a signal handler left for good is waited for no longer */
 #define TRIES_YIELD 50 /* the first so many without a sleep */
 #define DRAINED 20000  /* pauses; what a processor has yet to write is written long before */
 
@@ -78,12 +78,15 @@ static void all_see(void)
 		__builtin_ia32_pause();
 }
 
-/* For the end of the walk that is under way. */
-static void walk_wait(const struct own_walk *w)
+/* For the end of the walk that is under way: its thread may be without a processor for long. */
+static void walk_wait(struct own_stack *s)
 {
+	const struct own_walk *w = s->walk;
 	u32 walks = __atomic_load_n(&w->walks, __ATOMIC_ACQUIRE);
 
-	for (u32 i = 0; i < TRIES && walks & 1; i++) {
+	if (!(walks & 1) || walks == s->left)
+		return;
+	for (u32 i = 0; i < TRIES; i++) {
 		if (calls_forbidden)
 			for (u32 k = 0; k < DRAINED / 10; k++)
 				__builtin_ia32_pause();
@@ -92,8 +95,9 @@ static void walk_wait(const struct own_walk *w)
 		else
 			thread_nap(0);
 		if (__atomic_load_n(&w->walks, __ATOMIC_ACQUIRE) != walks)
-			break;
+			return;
 	}
+	s->left = walks;
 }
 
 /* What is below the frame that runs no walk of this thread comes by. */
@@ -107,7 +111,7 @@ static void stack_take(struct own_stack *s, u64 end)
 	if (ours)
 		return;
 	all_see();
-	walk_wait(s->walk);
+	walk_wait(s);
 }
 
 /* Of whole pages; `bytes` may be 0. */

@@ -16,7 +16,7 @@
 struct own_stack {
 	u64 low, high; /* what others see of its thread's stack_low and stack_high */
 	u32 epoch;
-	u32 reserved;
+	u32 left; /* a walk that did not end: it is not waited for again */
 	struct own_walk *walk;
 };
 

@@ -57,7 +57,7 @@ static void units(void **state)
 	/* getrusage() counts whole microseconds of two parts. */
 	assert_in_range(r.cpu_ns, before - 2 * NSEC_PER_USEC, after + 2 * NSEC_PER_USEC);
 	/* The kernel's numbers are right to some pages a CPU; whose parent was large is not. */
-	assert_in_range(r.rss_bytes, rss - rss / 8, rss + rss / 8);
+	assert_in_range(r.rss_bytes, rss - rss / 4, rss + rss / 4);
 	grown = malloc(GROWN);
 	assert_non_null(grown);
 	memset(grown, 1, GROWN);
