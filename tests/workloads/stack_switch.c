@@ -365,7 +365,7 @@ static void take(struct deep *d, unsigned how)
 
 static void outer(void)
 {
-	struct deep deep[THREADS] = {};
+	static struct deep deep[THREADS]; /* one thread goes on until the process ends */
 
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&deep[i].thread, NULL, deep_thread, &deep[i]))
