@@ -8,7 +8,7 @@
 #include "report/report.h"
 
 /* Of a command that has gdb call a function: it writes back all registers, and before version 14 it
- * knows of no more than AVX-512's. Where it fails, a system call that it interrupted is not
+ * has no room for AMX's. Where it fails, a system call that it interrupted is not
  * resumed. */
 #define GDB_CALLS                                                                         \
 	"gdb 14 or later if /proc/cpuinfo has amx_tile: an earlier one fails there, and " \

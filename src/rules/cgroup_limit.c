@@ -121,8 +121,7 @@ static u64 held_bytes(const struct cgroup_usage *cg)
  * knows what the others waited for. */
 static bool is_cheap(const struct facts *f, const struct report *r, u64 refaults)
 {
-	double waited = report_share(
-		r, counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us) * 1000);
+	double waited = facts_waited_share(f, r);
 	u64 all = MAX(facts_delta_all(f, "workingset_refault"), refaults);
 
 	return !r->scoped && f->pressure.h.size &&
@@ -242,6 +241,7 @@ static int high_level(const struct report *r, const struct cgroup_usage *cg, con
 	double waited = report_share(r, p->waited_ns);
 	int level = MAX(share_level(waited, 0.02, 0.1, 0.5), (int)LEVEL_NOTE);
 
+	level = MAX(level, share_level(report_share(r, p->disk_ns), DISK_RISK, DISK_WARNING, 2));
 	if (is_stream(cg, p))
 		return waited >= STREAM_RISK ? LEVEL_RISK : LEVEL_NOTE;
 	return level;
@@ -362,9 +362,8 @@ static void tell_evidence(
 			fmt_bytes(a, cg->dirty_bytes));
 	if (p->disk_ns > p->waited_ns)
 		finding_line(r, f->evidence,
-			"with what was read back: in %s some task waited for a disk (PSI of I/O, "
-			"by "
-			"its part of all that was read and written)",
+			"including what was read back, some task waited for a disk for %s "
+			"(estimated: PSI of I/O, by its share of all reads and writes)",
 			fmt_ns(a, p->disk_ns));
 	else if (p->waited_ns > p->stalled_ns)
 		finding_line(r, f->evidence,
@@ -478,8 +477,11 @@ static void tell_cure(struct report *r, struct finding *f, const struct state *s
 {
 	if (f->level == LEVEL_NOTE) {
 		finding_line(r, f->try_,
-			"Nothing needs to be done. A stream that is read once can bypass the page "
-			"cache: posix_fadvise(POSIX_FADV_DONTNEED) behind it, or O_DIRECT.");
+			is_stream(cg, p)
+				? "Nothing needs to be done. A stream that is read once can bypass "
+				  "the page cache: posix_fadvise(POSIX_FADV_DONTNEED) behind it, "
+				  "or O_DIRECT."
+				: "Nothing needs to be done.");
 		finding_line(r, f->undo, "Nothing to undo.");
 	} else if (fills_with_names(r, s, cg)) {
 		tell_names_cure(r, f);
@@ -502,8 +504,8 @@ static void tell_cure(struct report *r, struct finding *f, const struct state *s
 static const char *why_of(const struct cgroup_usage *cg, const struct pain *p, int level)
 {
 	if (level == LEVEL_NOTE && is_far(cg, p))
-		return "What is read again is many times what the limit has room for: before its "
-		       "turn comes it is always gone, as if it were read once.";
+		return "It reads many times what the limit has room for: each page is evicted "
+		       "before its turn comes again, as if it were read once.";
 	if (level == LEVEL_NOTE)
 		return "At the limit each new page evicts an old one of the group. That costs next "
 		       "to nothing as long as the old ones are no longer needed.";

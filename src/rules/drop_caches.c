@@ -152,8 +152,8 @@ static void tell_back(struct report *r, struct finding *x, const struct back *b)
 	if (!b->tgid)
 		return;
 	finding_line(r, x->evidence,
-		"%s a second are read again of what went so, %.0f %% of that by %s: those wait "
-		"for the disk (one page in %d is looked at)",
+		"%s a second of what was dropped is read back, %.0f %% of that by %s (sampled, one "
+		"page in %d)",
 		fmt_bytes(a, b->pages * r->stream->host.page_bytes), 100 * b->part,
 		report_process(r, b->tgid), CACHE_STRIDE);
 }

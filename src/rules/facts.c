@@ -295,6 +295,11 @@ static u64 pressure_ns(const struct system_pressure *first, const struct system_
 	return counter_rise(first->some_total_us, last->some_total_us) * 1000;
 }
 
+double facts_waited_share(const struct facts *f, const struct report *r)
+{
+	return report_share(r, pressure_ns(&f->pressure_first, &f->pressure));
+}
+
 u64 facts_refault_wait_ns(const struct facts *f, u64 refaults)
 {
 	u64 all = facts_delta_all(f, "workingset_refault");

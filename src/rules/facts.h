@@ -36,6 +36,8 @@ u64 facts_last(const struct facts *f, const char *name);  /* 0 when not known */
 u64 facts_delta(const struct facts *f, const char *name); /* over the interval; 0 when it fell */
 /* The sum of facts_delta over all names that begin so ("allocstall_"). */
 u64 facts_delta_all(const struct facts *f, const char *prefix);
+/* The share of the time in which some task waited for memory (PSI of the machine). */
+double facts_waited_share(const struct facts *f, const struct report *r);
 /* For how long tasks waited for memory, at least: of what they read back after it was pushed out,
  * if this many such pages are most of the machine's; else 0. */
 u64 facts_refault_wait_ns(const struct facts *f, u64 refaults);
@@ -69,7 +71,8 @@ struct cgroup_usage cgroup_by_high(const struct cgroup_usage *cg);
 /* The group to which reclaim leaves most (memory.min, memory.low), and how much that is. A group
  * below has no more of that than those above it. NULL: none. */
 const struct cgroup_usage *facts_protected(const struct facts *f, u64 *ret_bytes);
-/* The group, or one above it, that is at its limit, the lowest of them. False: none is. */
+/* The group, or one above it, that is at its limit; of several that of the lowest limit. False:
+ * none is. */
 bool facts_cgroup_at_limit(
 	const struct facts *f, const struct report *r, u64 cgroup, struct cgroup_usage *ret);
 

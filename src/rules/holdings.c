@@ -327,19 +327,13 @@ int held_level(const struct report *r, u64 bytes)
 }
 
 /* How much of the time some task of the machine waited for memory (PSI). */
-static double waited_share(const struct report *r, const struct facts *f)
-{
-	return report_share(
-		r, counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us) * 1000);
-}
-
 /* Pressure and kills may be those of a group at its limit: only where memory of the machine is
  * short do allocations reclaim directly (allocstall counts no group's). */
 static bool costs_somebody(const struct report *r, const struct facts *f, u64 bytes)
 {
 	return (double)bytes >= HELD_ASIDE_SHARE * (double)r->stream->host.memory_bytes &&
 	       (double)facts_delta_all(f, "allocstall_") >= report_seconds(r) &&
-	       (facts_delta(f, "oom_kill") || waited_share(r, f) >= HELD_WAITED_SHARE);
+	       (facts_delta(f, "oom_kill") || facts_waited_share(f, r) >= HELD_WAITED_SHARE);
 }
 
 int held_level_aside(const struct report *r, const struct facts *f, u64 bytes)
@@ -359,7 +353,7 @@ void held_tell_cost(struct report *r, struct finding *x, const struct facts *f, 
 	finding_line(r, x->evidence,
 		"others lack it: tasks waited for memory %.1f %% of the time (PSI of the "
 		"machine)%s",
-		100 * waited_share(r, f),
+		100 * facts_waited_share(f, r),
 		killed ? report_text(r, ", and the OOM killer killed %llu", killed) : "");
 }
 

@@ -375,31 +375,30 @@ static void tell_ksm(struct report *r, const struct held *h)
 
 #define SHORT_PAGES 64.0 /* a second that kswapd frees: memory of the machine is short */
 
-/* Whoever is protected may do as he likes with it: it is told where others pay. */
-static bool others_wait(const struct report *r, const struct facts *f,
-	const struct cgroup_usage *cg, u64 bytes, u64 *ret_us)
+/* Whoever is protected may do as he likes with it: it is told where others pay, by the pressure of
+ * the machine less its own. */
+static bool others_wait(
+	const struct report *r, const struct facts *f, const struct cgroup_usage *cg, u64 bytes)
 {
-	u64 all = counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us);
-	u64 own = cg->h.flags & CGROUP_HAS_PRESSURE
-			  ? counter_rise(cg->first_some_total_us, cg->some_total_us)
-			  : 0;
+	double all = facts_waited_share(f, r),
+	       own = report_share(
+		       r, counter_rise(cg->first_some_total_us, cg->some_total_us) * 1000);
 	double pages = (double)facts_delta(f, "pgsteal_kswapd");
 
-	*ret_us = all;
 	return (double)bytes >= HELD_ASIDE_SHARE * (double)r->stream->host.memory_bytes &&
-	       own * 2 < all && report_share(r, all * 1000) >= HELD_WAITED_SHARE &&
+	       cg->h.flags & CGROUP_HAS_PRESSURE && own * 2 < all && all >= HELD_WAITED_SHARE &&
 	       (pages >= SHORT_PAGES * report_seconds(r) || facts_delta_all(f, "allocstall_"));
 }
 
 static void tell_protected(struct report *r, const struct held *h)
 {
-	u64 bytes, us, now;
+	u64 bytes, now;
 	const struct cgroup_usage *cg = facts_protected(&h->facts, &bytes);
 	const char *path = cg ? stream_cgroup(r->stream, cg->cgroup) : NULL, *dir, *file;
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	if (!path || !others_wait(r, &h->facts, cg, bytes, &us))
+	if (!path || !others_wait(r, &h->facts, cg, bytes))
 		return;
 	x = report_finding(r, LEVEL_WARNING, "protected-memory");
 	if (!x)
@@ -417,8 +416,8 @@ static void tell_protected(struct report *r, const struct held *h)
 		now == CGROUP_USAGE_NONE ? "max" : fmt_bytes(a, now),
 		fmt_bytes(b, cg->usage_bytes));
 	finding_line(r, x->evidence,
-		"others wait: some task did for memory %.1f %% of the time (PSI of the machine)",
-		report_share(r, us * 1000) * 100);
+		"others lack it: tasks waited for memory %.1f %% of the time (PSI of the machine)",
+		facts_waited_share(&h->facts, r) * 100);
 	x->why = "Below memory.min the kernel takes nothing from a group, used or idle, and below "
 		 "memory.low only when nothing else is left: the rest of the machine shares what "
 		 "remains.";

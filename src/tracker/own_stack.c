@@ -21,6 +21,7 @@ void own_stack_begin(struct thread *t, u32 slot, struct own_walk *walk)
 
 	t->own = s;
 	s->walk = walk;
+	s->left = 0; /* an even number, of no walk */
 	if (walk)
 		__atomic_store_n(&walk->walks, 0, __ATOMIC_RELEASE);
 	own_stack_forget(t);

@@ -766,8 +766,10 @@ static void test_cgroup_disk_waits(void **unused)
 	static const struct {
 		u64 out_s, read_kib;
 		int level;
+		bool high; /* at memory.high */
 	} cases[] = {{5, 40000, LEVEL_WARNING}, {5, 400000, LEVEL_RISK}, {5, 4000000, LEVEL_NOTE},
-		{500, 40000, LEVEL_NOTE}};
+		{500, 40000, LEVEL_NOTE}, {5, 40000, LEVEL_WARNING, true},
+		{5, 4000000, LEVEL_NOTE, true}};
 
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -783,13 +785,19 @@ static void test_cgroup_disk_waits(void **unused)
 		value(&b, SYSTEM_VMSTAT, "pgpgin", 10 + cases[i].read_kib, NULL);
 		PUT(&b, struct cache_agg, REC_CACHE_AGG, .cgroup = 4, .flags = CACHE_REFAULT,
 			.count = 100, .total_ns = 100 * cases[i].out_s * NSEC_PER_SEC);
-		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 4, .version = 1,
-			.h.flags = CGROUP_HAS_PARTS, .usage_bytes = 100 * MIB,
-			.limit_bytes = 100 * MIB, .file_bytes = 90 * MIB, .limit_hit_total = 9000,
-			.first_limit_hit_total = 2, .refault_file_total = 10000);
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 4,
+			.version = cases[i].high ? 2 : 1, .h.flags = CGROUP_HAS_PARTS,
+			.usage_bytes = 100 * MIB,
+			.limit_bytes = cases[i].high ? CGROUP_USAGE_NONE : 100 * MIB,
+			.high_bytes = cases[i].high ? 100 * MIB : CGROUP_USAGE_NONE,
+			.file_bytes = 90 * MIB, .limit_hit_total = 9000,
+			.first_limit_hit_total = 2, .high_hit_total = 9000,
+			.refault_file_total = 10000);
 		f = only(&b);
+		assert_string_equal(f->rule, cases[i].high ? "memory-high" : "cgroup-limit");
 		assert_int_equal(f->level, cases[i].level);
-		assert_int_equal(says(f->evidence, "in 6.00 s some task waited for a disk"), !i);
+		assert_int_equal(says(f->evidence, "waited for a disk for 6.00 s"),
+			cases[i].level == LEVEL_WARNING);
 		end(&b);
 	}
 }
