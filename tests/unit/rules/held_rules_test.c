@@ -734,7 +734,8 @@ static void test_dropped_is_read(void **unused)
 		f = only(&b);
 		assert_int_equal(f->level, k ? LEVEL_WARNING : LEVEL_RISK);
 		assert_int_equal(!!strstr(f->title, "(pid 7) reads it again"), k);
-		assert_int_equal(says(f->evidence, "100 MiB a second of what was dropped is read back"), k);
+		assert_int_equal(
+			says(f->evidence, "100 MiB a second of what was dropped is read back"), k);
 		end(&b);
 	}
 }
@@ -1400,14 +1401,17 @@ static void test_protected(void **unused)
 		const char *title; /* NULL: nothing is said */
 		bool unknown;      /* who waits: the group has no PSI of its own */
 	} cases[] = {
-		{600 * MIB, 0, 500000, 0, 1, "memory.min keeps 600 MiB of cgroup /db from reclaim"},
-		{0, 600 * MIB, 500000, 0, 1, "memory.low keeps 600 MiB of cgroup /db from reclaim"},
-		{CGROUP_USAGE_NONE, 0, 500000, 0, 1, "memory.min keeps 640 MiB of cgroup /db"},
-		{600 * MIB, 0, 0, 0, 1, NULL},
+		{600 * MIB, 0, 500000, 0, 1, "memory.min keeps 600 MiB of cgroup /db from reclaim",
+			false},
+		{0, 600 * MIB, 500000, 0, 1, "memory.low keeps 600 MiB of cgroup /db from reclaim",
+			false},
+		{CGROUP_USAGE_NONE, 0, 500000, 0, 1, "memory.min keeps 640 MiB of cgroup /db",
+			false},
+		{600 * MIB, 0, 0, 0, 1, NULL, false},
 		{600 * MIB, 0, 500000, 0, 1, NULL, true},
-		{600 * MIB, 0, 500000, 400000, 1, NULL},
-		{600 * MIB, 0, 500000, 0, 2, NULL}, /* those above it may have none */
-		{4 * MIB, 0, 500000, 0, 1, NULL},
+		{600 * MIB, 0, 500000, 400000, 1, NULL, false},
+		{600 * MIB, 0, 500000, 0, 2, NULL, false}, /* those above it may have none */
+		{4 * MIB, 0, 500000, 0, 1, NULL, false},
 	};
 	struct bench b;
 
@@ -1424,13 +1428,11 @@ static void test_protected(void **unused)
 				.some_total_us = n * cases[i].wait_us);
 		}
 		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY,
-			.h.flags = CGROUP_PROTECTED |
-				   (cases[i].unknown ? 0 : CGROUP_HAS_PRESSURE),
-			.cgroup = 42,
-			.version = 2, .level = cases[i].level, .usage_bytes = 640 * MIB,
-			.limit_bytes = CGROUP_USAGE_NONE, .high_bytes = CGROUP_USAGE_NONE,
-			.some_total_us = cases[i].own_us, .min_bytes = cases[i].min,
-			.low_bytes = cases[i].low);
+			.h.flags = CGROUP_PROTECTED | (cases[i].unknown ? 0 : CGROUP_HAS_PRESSURE),
+			.cgroup = 42, .version = 2, .level = cases[i].level,
+			.usage_bytes = 640 * MIB, .limit_bytes = CGROUP_USAGE_NONE,
+			.high_bytes = CGROUP_USAGE_NONE, .some_total_us = cases[i].own_us,
+			.min_bytes = cases[i].min, .low_bytes = cases[i].low);
 		if (!cases[i].title) {
 			assert_int_equal(conclude(&b), 0);
 			end(&b);

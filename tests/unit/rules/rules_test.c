@@ -767,9 +767,9 @@ static void test_cgroup_disk_waits(void **unused)
 		u64 out_s, read_kib;
 		int level;
 		bool high; /* at memory.high */
-	} cases[] = {{5, 40000, LEVEL_WARNING}, {5, 400000, LEVEL_RISK}, {5, 4000000, LEVEL_NOTE},
-		{500, 40000, LEVEL_NOTE}, {5, 40000, LEVEL_WARNING, true},
-		{5, 4000000, LEVEL_NOTE, true}};
+	} cases[] = {{5, 40000, LEVEL_WARNING, false}, {5, 400000, LEVEL_RISK, false},
+		{5, 4000000, LEVEL_NOTE, false}, {500, 40000, LEVEL_NOTE, false},
+		{5, 40000, LEVEL_WARNING, true}, {5, 4000000, LEVEL_NOTE, true}};
 
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -790,9 +790,8 @@ static void test_cgroup_disk_waits(void **unused)
 			.usage_bytes = 100 * MIB,
 			.limit_bytes = cases[i].high ? CGROUP_USAGE_NONE : 100 * MIB,
 			.high_bytes = cases[i].high ? 100 * MIB : CGROUP_USAGE_NONE,
-			.file_bytes = 90 * MIB, .limit_hit_total = 9000,
-			.first_limit_hit_total = 2, .high_hit_total = 9000,
-			.refault_file_total = 10000);
+			.file_bytes = 90 * MIB, .limit_hit_total = 9000, .first_limit_hit_total = 2,
+			.high_hit_total = 9000, .refault_file_total = 10000);
 		f = only(&b);
 		assert_string_equal(f->rule, cases[i].high ? "memory-high" : "cgroup-limit");
 		assert_int_equal(f->level, cases[i].level);
@@ -1570,8 +1569,8 @@ static void test_thp_bloat(void **unused)
 		.untouched = 60, .candidates = 450, .waste_bytes = 850 * MIB);
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_NOTE);
-	assert_non_null(
-		strstr(f->title, "victim (pid 7) are all zero: about 850 MiB is reserved ahead of use"));
+	assert_non_null(strstr(
+		f->title, "victim (pid 7) are all zero: about 850 MiB is reserved ahead of use"));
 	end(&b);
 	/* a waste that may be none: the error is as big as it; and pages that are used */
 	thp_begin(&b, "always", "madvise");
