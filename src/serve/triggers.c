@@ -104,7 +104,7 @@ static void kill_look(struct triggers *t, const struct stream *names, const stru
 	const struct oom_kill *k = (const struct oom_kill *)rec;
 	const char *path = stream_cgroup(names, k->victim_cgroup);
 
-	fire(t, "oom-kill", "the OOM killer took %.*s (%u)%s%.120s", COMM_LEN, k->victim_comm,
+	fire(t, "oom-kill", "the OOM killer killed %.*s (%u)%s%.120s", COMM_LEN, k->victim_comm,
 		k->victim_tgid ? k->victim_tgid : k->victim_tid, path ? " of " : "",
 		path ? path : "");
 }

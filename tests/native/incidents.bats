@@ -26,7 +26,7 @@ kill_one() {
 	number=$("$MEMWHY" incidents --incidents "$dir" -o json | jq ".rows[] | select(.file == \"$(file "/$name")\") | .number")
 	"$MEMWHY" incidents show "$number" --incidents "$dir" >"$BATS_TEST_TMPDIR/shown"
 	grep -q "CRITICAL.*$name.*OOM killer" "$BATS_TEST_TMPDIR/shown"
-	grep -q "serve: the OOM killer took oom_grow" "$BATS_TEST_TMPDIR/shown"
+	grep -q "serve: the OOM killer killed oom_grow" "$BATS_TEST_TMPDIR/shown"
 	grep -q "CRITICAL.*$name" "$dir"/*.txt
 	[ "$(stat -c %a "$dir")" = 700 ]
 	[ "$(stat -c %a "$(file "/$name")")" = 600 ]

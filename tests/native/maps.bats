@@ -178,7 +178,7 @@ assert_same() {
 	[ -d /sys/kernel/mm/hugepages ] || skip "this kernel has no pool of huge pages"
 	calls_run machine 1
 	assert_same
-	why mmap | grep -q '^overcommit (vm.overcommit_memory is 0): memory and swap is reached'
+	why mmap | grep -q '^overcommit (vm.overcommit_memory=0): memory and swap is reached'
 	why mmap | grep -qx 'the pool has not enough free huge pages of this size'
 }
 
@@ -189,7 +189,7 @@ assert_same() {
 	setting_set vm.overcommit_memory 2
 	calls_run machine 1
 	assert_same
-	why mmap | grep -qx 'strict overcommit (vm.overcommit_memory is 2): CommitLimit is reached'
+	why mmap | grep -qx 'strict overcommit (vm.overcommit_memory=2): CommitLimit is reached'
 	report '.findings[] | select(.rule == "maps-limit") | .evidence[]' | grep -q CommitLimit
 }
 

@@ -146,10 +146,10 @@ const char *maps_why_text(struct report *r, u8 call, u32 error, u8 why, u64 limi
 	case MAPS_WHY_SIZE:
 		return "larger than an address space";
 	case MAPS_WHY_STRICT:
-		return "strict overcommit (vm.overcommit_memory is 2): CommitLimit is reached";
+		return "strict overcommit (vm.overcommit_memory=2): CommitLimit is reached";
 	case MAPS_WHY_OBVIOUS:
 		return limit_text(
-			r, "overcommit (vm.overcommit_memory is 0): memory and swap", limit);
+			r, "overcommit (vm.overcommit_memory=0): memory and swap", limit);
 	case MAPS_WHY_HUGETLB:
 		return "the pool has not enough free huge pages of this size";
 	case MAPS_WHY_BELOW:

@@ -103,7 +103,7 @@ static void test_heaps_of_one_group(void **unused)
 	end(&b);
 }
 
-/* So it is where the OOM killer took one that was killed. */
+/* So it is where the OOM killer chose one that was killed. */
 static void test_heap_killed(void **unused)
 {
 	const struct finding *f;
