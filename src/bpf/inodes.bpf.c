@@ -6,6 +6,7 @@
  */
 #include "bpf/kernel.bpf.h"
 #include "bpf/dentry.bpf.h"
+#include "bpf/files.bpf.h"
 #include "bpf/inodes.h"
 
 #define PARENTS 16
@@ -52,18 +53,6 @@ struct inode___walk {
 	unsigned int i_nlink;
 	u32 i_rdev;
 	struct list_head i_sb_list;
-} __attribute__((preserve_access_index));
-
-struct fdtable {
-	struct file **fd;
-} __attribute__((preserve_access_index));
-
-struct files_struct {
-	struct fdtable *fdt;
-} __attribute__((preserve_access_index));
-
-struct task_struct___files {
-	struct files_struct *files;
 } __attribute__((preserve_access_index));
 
 struct cgroup_subsys_state___walk {
@@ -276,13 +265,11 @@ __noinline u32 inode_look(u64 address, u32 at, u64 least)
 
 static __always_inline u64 sb_find(const struct inodes_walk *w)
 {
-	struct task_struct___files *task = (void *)bpf_get_current_task();
-	struct file **fds = BPF_CORE_READ(task, files, fdt, fd), *file = NULL;
+	struct file *file = current_file(w->fd);
 	struct super_block___walk *sb;
 	struct block_device *device;
 	struct inode *host;
 
-	bpf_probe_read_kernel(&file, sizeof(file), fds + w->fd);
 	sb = (void *)BPF_CORE_READ(file, f_inode, i_sb);
 	if (w->of == INODES_OF_FILE)
 		return (u64)sb;

@@ -142,10 +142,5 @@ int action_run(const struct probe *p, struct options *o)
 		p->action->free(a.state);
 	free(a.state);
 	scope_free(&a.opt);
-	if (!rc)
-		return STATUS_DONE;
-	if (!err.code)
-		err_errno(&err, rc, "%s", p->action->name);
-	command_error(&err);
-	return command_status(rc);
+	return command_end(rc, &err, p->action->name);
 }

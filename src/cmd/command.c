@@ -163,6 +163,16 @@ void command_error(const struct err *err)
 	output_say(&s);
 }
 
+int command_end(int rc, struct err *err, const char *name)
+{
+	if (!rc || rc == -EPIPE)
+		return STATUS_DONE;
+	if (!err->code)
+		err_errno(err, rc, "%s", name);
+	command_error(err);
+	return command_status(rc);
+}
+
 /* Tools that people know, by name, and what to run in their place. */
 static const struct {
 	const char *name, *ours;

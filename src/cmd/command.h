@@ -63,6 +63,11 @@ const struct command *command_find(const char *name);
 
 /* Prints an error as memwhy prints all of them: cause, then hint. */
 void command_error(const struct err *err);
+/*
+ * The status of a command that ended with @rc, 0 or -errno. Prints why it failed: @err, or where
+ * that is empty, @rc under @name. -EPIPE is no failure: that reader has seen enough.
+ */
+int command_end(int rc, struct err *err, const char *name);
 /* Says so, with the nearest there is. Returns STATUS_USAGE. */
 int command_unknown(const char *name);
 /* The exit status that an -errno stands for. */

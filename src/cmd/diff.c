@@ -565,14 +565,7 @@ static int diff_with(const struct command *cmd, struct options *o, bool all)
 	if (!rc)
 		rc = damage_tell(&c);
 	comparison_free(&c);
-	if (!rc)
-		return regression ? STATUS_FOUND : STATUS_DONE;
-	if (rc == -EPIPE)
-		return STATUS_DONE; /* the reader has seen enough */
-	if (!err.code)
-		err_errno(&err, rc, "%s", cmd->name);
-	command_error(&err);
-	return command_status(rc);
+	return !rc && regression ? STATUS_FOUND : command_end(rc, &err, cmd->name);
 }
 
 static int diff(const struct command *cmd, struct options *o)

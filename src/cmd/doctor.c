@@ -241,12 +241,7 @@ static int doctor(const struct command *cmd, struct options *o)
 	struct err err = {};
 	int rc = doctor_run(o, &err);
 
-	if (!rc)
-		return STATUS_DONE;
-	if (!err.code)
-		err_errno(&err, rc, "%s", cmd->name);
-	command_error(&err);
-	return command_status(rc);
+	return command_end(rc, &err, cmd->name);
 }
 
 static const char *const examples[] = {

@@ -301,12 +301,7 @@ static int export(const struct command *cmd, struct options *o)
 		close(e.made);
 	if (e.fd)
 		close(e.fd);
-	if (!rc || rc == -EPIPE) /* that reader has seen enough */
-		return STATUS_DONE;
-	if (!e.err.code)
-		err_errno(&e.err, rc, "%s", cmd->name);
-	command_error(&e.err);
-	return command_status(rc);
+	return command_end(rc, &e.err, cmd->name);
 }
 
 static const char *const examples[] = {

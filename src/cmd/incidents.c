@@ -60,7 +60,8 @@ static void list_fill(struct report *r, const struct options *o, const struct in
 
 	if (!t)
 		return;
-	t->empty = "There are no incidents.";
+	t->empty = report_text(r, "There are no incidents in %s. `memwhy serve` records them.",
+		dir_of(o));
 	for (size_t n = l->v.n; n; n--) /* the latest first */
 		cells_one(t, r, columns, &l->v.v[n - 1], o);
 	if (l->v.n && o->incidents)
@@ -162,12 +163,7 @@ static int incidents(const struct command *cmd, struct options *o)
 	}
 	rc = list(o, &l, &err);
 	incident_list_free(&l);
-	if (!rc)
-		return STATUS_DONE;
-	if (!err.code)
-		err_errno(&err, rc, "%s", cmd->name);
-	command_error(&err);
-	return command_status(rc);
+	return command_end(rc, &err, cmd->name);
 }
 
 static const char *const examples[] = {

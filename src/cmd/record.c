@@ -133,11 +133,7 @@ static int record(const struct command *cmd, struct options *o)
 		return STATUS_USAGE;
 	}
 	rc = record_run(o, &result, &err);
-	if (rc) {
-		if (!err.code)
-			err_errno(&err, rc, "%s", cmd->name);
-		command_error(&err);
-	}
+	command_end(rc, &err, cmd->name);
 	return run_status(rc, &result);
 }
 

@@ -265,12 +265,7 @@ static int report_one(const struct command *cmd, struct options *o)
 	if (!rc && p.damaged)
 		rc = err_set(&p.err, -ENODATA, "%.159s", p.damage);
 	paged_close(&p);
-	if (!rc || rc == -EPIPE) /* the reader has seen enough */
-		return STATUS_DONE;
-	if (!p.err.code)
-		err_errno(&p.err, rc, "%s", cmd->name);
-	command_error(&p.err);
-	return command_status(rc);
+	return command_end(rc, &p.err, cmd->name);
 }
 
 #define PAGE_ROWS 20000 /* of a table: what a browser sorts and searches at once */

@@ -670,11 +670,8 @@ int run_live_or_input(struct run *r)
 		r->watch->wait(r->watch->arg);
 	if (r->watch)
 		r->watch->close(r->watch->arg);
-	if (rc && rc != -EPIPE && !(rc == -EINTR && r->watch)) {
-		if (!g->err.code)
-			err_errno(&g->err, rc, "%s", r->cmd->name);
-		command_error(&g->err);
-	}
+	if (!(rc == -EINTR && r->watch))
+		command_end(rc, &g->err, r->cmd->name);
 	r->done = !rc && !r->result.interrupted;
 	if (r->done && r->incomplete)
 		return r->o->input ? STATUS_DAMAGED : STATUS_NOT_SUPPORTED;

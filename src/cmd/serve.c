@@ -210,11 +210,7 @@ static int serve(const struct command *cmd, struct options *o)
 	struct err err = {};
 	int rc = serve_go(&s, &result, &err);
 
-	if (rc) {
-		if (!err.code)
-			err_errno(&err, rc, "%s", cmd->name);
-		command_error(&err);
-	}
+	command_end(rc, &err, cmd->name);
 	settings_free(&s.begun);
 	settings_free(&s.taken);
 	settings_free(&s.offered);

@@ -57,6 +57,11 @@ kill_one() {
 	jq -e '(.events | add) >= '"$minor" "$BATS_TEST_TMPDIR/f"
 }
 
+@test "incidents: where none was recorded the list says where it looked" {
+	"$MEMWHY" incidents --incidents "$dir/none" >"$BATS_TEST_TMPDIR/list"
+	grep -q "There are no incidents in $dir/none" "$BATS_TEST_TMPDIR/list"
+}
+
 @test "incidents: a group at its limit is a reason where that is asked for; what is not asked for is none" {
 	service_start -i 1s --on never --on-limit --on-pressure 100 --on-stall 1h
 	tools/with-cgroup "$name" 33554432 sh -c 'sleep 2; "$@"; sleep 3' sh dd if=/dev/zero of="$BATS_TEST_TMPDIR/big" bs=1M count=100 status=none || status=$?

@@ -361,8 +361,8 @@ static int owners_report(const struct where_tables *t, struct report *r)
 	return table->failed ? -ENOMEM : 0;
 }
 
-/* The rows that are worth a look come with a command. */
-static void next_add(const struct where_ledger *l, struct report *r)
+/* The rows that are worth a look come with a command, unless its answer is in this report. */
+static void next_add(const struct where_tables *t, const struct where_ledger *l, struct report *r)
 {
 	u64 used = l->total_bytes -
 		   MIN(l->bytes[WHERE_FREE] + l->bytes[WHERE_FREE_CPU], l->total_bytes);
@@ -372,11 +372,11 @@ static void next_add(const struct where_ledger *l, struct report *r)
 		return;
 	if (l->bytes[WHERE_ANON] > used / NEXT_LEAST && n++ < NEXT_MOST)
 		report_next(r, "What a process has: `memwhy where -p %s`", "PID");
-	if (l->bytes[WHERE_CACHE] > used / 2 && n++ < NEXT_MOST)
+	if (l->bytes[WHERE_CACHE] > used / 2 && !t->files.mounts.n && n++ < NEXT_MOST)
 		report_next(r, "Which files the page cache is: `memwhy where --files`");
 	if (l->bytes[WHERE_SLAB] > used / NEXT_LEAST && n++ < NEXT_MOST)
 		report_next(r, "Which code allocates slab objects: `memwhy slab --for 10s`");
-	if (where_rest(l) > (s64)(used / NEXT_LEAST) && n++ < NEXT_MOST)
+	if (where_rest(l) > (s64)(used / NEXT_LEAST) && !t->taken.follow.h.size && n++ < NEXT_MOST)
 		report_next(r, "Which code takes pages that no counter covers: "
 			       "`memwhy where --taken --for 30s`");
 }
@@ -412,7 +412,7 @@ int where_tables_report(struct where_tables *t, struct report *r)
 	vec_each (s, &t->subjects) {
 		subject_settle(t, s);
 		subject_add(table, r, t, s);
-		next_add(&s->last, r);
+		next_add(t, &s->last, r);
 		if (s->last.scope != WHERE_PROCESS)
 			continue;
 		where_arenas_advise(&t->arenas, &s->last, r);
