@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "analysis/cells.h"
+#include "capture/map_memory.h"
 #include "capture/names/names.h"
 #include "cmd/doctor_stacks.h"
 #include "cmd/entries.h"
@@ -22,7 +23,8 @@
 
 static int survey(struct pipeline *p)
 {
-	struct capture c = {.sink = &p->sink};
+	/* Nothing is counted, and large maps take most of the time that a program takes to load. */
+	struct capture c = {.sink = &p->sink, .shrink = BUDGET_LEVELS - 1};
 	struct scope_words words;
 	const struct options o = options_default;
 	int rc = scope_from_options(&o, &c.opt, &words, NULL);

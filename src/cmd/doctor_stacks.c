@@ -42,7 +42,8 @@ int doctor_stacks(struct sink *sink)
 		.scope_text = "this host",
 		.probes = faults,
 		.n_probes = 1,
-		.for_ns = LOOK_NS};
+		.for_ns = LOOK_NS,
+		.unnamed = true};
 	struct scope_words words;
 	struct err err = {};
 	int rc = scope_from_options(&o, &cfg.opt, &words, NULL);

@@ -295,6 +295,7 @@ static int names_begin(struct session *s)
 		.debug_info = cfg->debug_info,
 		.sparing = cfg->opt.gentle,
 		.rest = cfg->names_rest,
+		.unnamed = cfg->unnamed,
 		.servers = cfg->opt.debuginfod_ns ? &s->servers : NULL,
 		.capture = &s->c,
 	};
@@ -631,8 +632,7 @@ static int session_finish(struct session *s)
 		rc = session_events(s);
 	if (!rc)
 		rc = session_drain(s, DRAIN_AND_SAMPLE);
-	if (!rc)
-		rc = names_symbolize(s->c.names, true);
+	rc = rc ? rc : session_names(s);
 	rc = rc ? rc : capture_leaves(&s->c);
 	names_tell(s->c.names, &s->c);
 	if (s->c.unwind)

@@ -35,6 +35,7 @@ struct session_config {
 	 * for less memory and more work. */
 	bool brief_names;
 	u32 names_rest; /* see names_options; at the end of the session there are all names */
+	bool unnamed;   /* the sink looks at no frame: none is resolved to its symbol */
 	/* SIGHUP and SIGUSR1 are given to this, in place of what they mean otherwise (the end, a
 	 * report now); 0 or -errno to end the session. May be NULL. */
 	int (*on_signal)(void *arg, int number);

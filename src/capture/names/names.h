@@ -17,6 +17,7 @@ struct names_options {
 	bool user_stacks;  /* follow address spaces as they change (perf MMAP2 events) */
 	bool debug_info;   /* lines and inlined functions, not only function names */
 	bool sparing;      /* see reader_names_how */
+	bool unnamed;      /* no frame is resolved to its symbol */
 	/* Naming reads whole tables of symbols: it rests for so many times as long as it took, five
 	 * minutes at most, where somebody watches four seconds; 0: never. */
 	u32 rest;

@@ -285,7 +285,7 @@ int names_symbolize(struct names *n, bool last)
 	u64 begun = clock_mono_ns(), now;
 	int rc = 0;
 
-	if (n->resolved == n->frames.n)
+	if (n->opt.unnamed || n->resolved == n->frames.n)
 		return 0;
 	if (budget_pass_begin(&n->budget))
 		symbolizer_forget_all(n->symbolizer);
