@@ -36,6 +36,7 @@ struct attached {
 	int used[ATTACH_HOOKS_MAX];         /* method in use, -1: none */
 	char reason[ATTACH_HOOKS_MAX][128]; /* why the methods before it do not work */
 	int error[ATTACH_HOOKS_MAX];        /* … as -errno of the first */
+	bool refused[ATTACH_HOOKS_MAX];     /* … by the verifier */
 };
 
 static bool method_wanted(const struct attach_spec *spec, const struct attach_hook *h, int m)
@@ -259,6 +260,31 @@ static void hook_failed(struct attached *a, const struct attach_spec *spec, size
 	hook_advance(a, spec, hook);
 }
 
+/* A program that the verifier refuses is not available here, whatever our rights are. */
+static void hook_refused(struct attached *a, const struct attach_spec *spec, size_t hook, int rc)
+{
+	const struct verifier_said *v = object_refusal();
+	const struct attach_method *m = hook_method(a, hook);
+
+	if (v->program[0] && !a->reason[hook][0]) {
+		snprintf(a->reason[hook], sizeof(a->reason[0]),
+			"%.40s: the verifier refuses %s: %s", m->method, v->program, strerror(-rc));
+		a->error[hook] = -EOPNOTSUPP;
+		a->refused[hook] = true;
+	}
+	hook_failed(a, spec, hook, rc);
+}
+
+/* What `doctor` shows of it. */
+static void refusal_tell(struct capture *c, int rc)
+{
+	const struct verifier_said *v = object_refusal();
+
+	if (c->tells_refusals && v->program[0])
+		capture_note(c, NOTE_INFO, "the kernel's verifier refuses the program %s (%s): %s",
+			v->program, strerror(-rc), v->words);
+}
+
 /* Which hooks make the load fail? Each is loaded alone. Returns how many were moved on. */
 static int plan_blame(struct attached *a, struct capture *c, const struct attach_spec *spec)
 {
@@ -271,7 +297,8 @@ static int plan_blame(struct attached *a, struct capture *c, const struct attach
 			plan_unload(a);
 		if (!rc)
 			continue;
-		hook_failed(a, spec, i, rc);
+		refusal_tell(c, rc);
+		hook_refused(a, spec, i, rc);
 		blamed++;
 	}
 	return blamed;
@@ -344,7 +371,9 @@ static int plan_tell(struct attached *a, struct capture *c, struct err *err)
 		if (m || !h->required)
 			continue;
 		err_set(err, -EOPNOTSUPP, "%s: not available here (%s)", h->data, a->reason[i]);
-		if (h->needs)
+		if (a->refused[i])
+			err_hint(err, "`memwhy doctor` has what the verifier says of it");
+		else if (h->needs)
 			err_hint(err, "that needs %s", h->needs);
 		return -EOPNOTSUPP;
 	}
@@ -362,15 +391,26 @@ static void plan_give_up(struct attached *a, const char *why)
 	}
 }
 
+/* Not for want of rights, which shows in the smallest program too: the status is not the one of
+ * that, though the verifier's errno may be. */
 static int load_failed(struct err *err, int rc)
 {
+	const struct verifier_said *v = object_refusal();
 	const char *said = object_log();
+	int code = rc == -EPERM || rc == -EACCES ? -EOPNOTSUPP : rc;
 
-	err_errno(err, rc, "BPF programs do not load%s%s%s", said[0] ? " (" : "", said,
-		said[0] ? ")" : "");
-	if (rc == -EFBIG)
-		return err_hint(err, "raise the limit on file sizes: ulimit -f");
-	return rc;
+	if (v->program[0])
+		err_errno(err, rc, "the kernel's verifier refuses the program %s", v->program);
+	else
+		err_errno(err, rc, "BPF programs do not load%s%s%s", said[0] ? " (" : "", said,
+			said[0] ? ")" : "");
+	if (err)
+		err->code = code;
+	if (v->program[0])
+		err_hint(err, "it says: %s (`memwhy doctor` has all that it refuses)", v->words);
+	else if (rc == -EFBIG)
+		err_hint(err, "raise the limit on file sizes: ulimit -f");
+	return code;
 }
 
 static void plan_choose(struct attached *a, const struct attach_spec *spec)
@@ -418,7 +458,7 @@ static int plan_begin(
 		plan_give_up(a, "no kernel BTF");
 	else
 		rc = plan_run(a, c, spec);
-	if (rc == -EPERM) {
+	if (rc == -EPERM && object_may_load() < 0) {
 		err_set(err, -EPERM, "not permitted to load BPF programs");
 		rc = rights_hint(err);
 	} else if (rc == -EOPNOTSUPP) {

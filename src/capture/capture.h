@@ -111,6 +111,7 @@ struct capture {
 	int shared[SHARED_MAPS];     /* descriptor plus one; 0: none yet */
 	struct scope_self self;      /* what memwhy does itself now */
 	u32 shrink;      /* maps are so much smaller, see budget.h; 0: as fits the machine */
+	bool tells_refusals; /* what the verifier says of each program that it refuses is noted */
 	u64 begin_ns;    /* when everything counted; 0: not yet */
 	u64 counting_ns; /* when programs began to count; 0: not yet, or there are none */
 	bool ending;     /* counting is over: the drain that follows is the last */

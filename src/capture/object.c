@@ -27,24 +27,35 @@
 #define GENTLE_ENTRIES 4096
 #define STACKS_ENTRIES 65536 /* of a table whose keys have stacks, many a process */
 
-/* libbpf's messages have no context argument. Only the first line since the last open is kept. */
+/* libbpf's messages have no context argument. Of those since the last open the first line is kept,
+ * and what the verifier said. */
 static _Thread_local char first_line[160];
+static _Thread_local struct verifier_said refusal;
 
 static int log_line(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	size_t len;
+	_cleanup_free_ char *text = NULL;
 
-	if (level != LIBBPF_WARN || first_line[0])
+	if (level != LIBBPF_WARN)
 		return 0;
-	vsnprintf(first_line, sizeof(first_line), fmt, ap);
-	len = strcspn(first_line, "\n");
-	first_line[len] = '\0';
+	if (vasprintf(&text, fmt, ap) < 0) {
+		text = NULL;
+		return 0;
+	}
+	verifier_read(text, &refusal);
+	if (!first_line[0])
+		snprintf(first_line, sizeof(first_line), "%.*s", (int)strcspn(text, "\n"), text);
 	return 0;
 }
 
 const char *object_log(void)
 {
 	return first_line;
+}
+
+const struct verifier_said *object_refusal(void)
+{
+	return &refusal;
 }
 
 /* Writes the types an object needs where its open options said they would be. */
@@ -89,6 +100,7 @@ int object_open_apart(const struct embedded *e, int types_fd, struct bpf_object 
 	if (rc)
 		return rc;
 	first_line[0] = '\0';
+	refusal = (struct verifier_said){};
 	libbpf_set_print(log_line);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", types_fd);
 	opts.btf_custom_path = path;

@@ -6,6 +6,7 @@
 #define MEMWHY_CAPTURE_OBJECT_H
 
 #include "capture/capture.h"
+#include "capture/verifier.h"
 
 struct bpf_map;
 struct bpf_object;
@@ -42,5 +43,7 @@ const char *object_fork_program(void);
 int object_may_load(void);
 /* The first line libbpf or the verifier complained with, for an error message; "" if none. */
 const char *object_log(void);
+/* What the verifier said of the program that it refused last, since the last open. */
+const struct verifier_said *object_refusal(void);
 
 #endif

@@ -24,7 +24,7 @@
 static int survey(struct pipeline *p)
 {
 	/* Nothing is counted, and large maps take most of the time that a program takes to load. */
-	struct capture c = {.sink = &p->sink, .shrink = BUDGET_LEVELS - 1};
+	struct capture c = {.sink = &p->sink, .shrink = BUDGET_LEVELS - 1, .tells_refusals = true};
 	struct scope_words words;
 	const struct options o = options_default;
 	int rc = scope_from_options(&o, &c.opt, &words, NULL);
