@@ -45,8 +45,7 @@ static const struct attach_hook hooks[] = {
 static u32 options(const struct capture *c)
 {
 	(void)c;
-	return sys_exists("/sys/bus/event_source/devices/kprobe/type") == -ENOENT ? 0
-										  : OPT_KPROBES;
+	return sys_exists("/sys/bus/event_source/devices/kprobe/type") == -ENOENT ? 0 : OPT_KPROBES;
 }
 
 static int prepare(struct bpf_object *obj, const struct capture *c)
@@ -190,39 +189,54 @@ static const struct kind kinds[] = {
 static const char output[] =
 	"$ memwhy oom\n"
 	"memwhy oom - Linux 6.18.44 - 2 CPUs, 1 node - system-wide\n"
-	"3.9 s from 2026-11-21 16:39:23 UTC - events: oom 1 - none lost\n"
-	"cost: 0.7 % of one CPU, RSS 15.2 MiB\n"
+	"4.9 s from 2026-11-30 13:00:30 UTC - events: oom 1 - none lost\n"
+	"cost: 1.5 % of one CPU, BPF 105 us (346 ns a run), RSS 22.4 MiB\n"
 	"\n"
-	"1. CRITICAL    Kill 1: oom_grow (31337) was killed; cgroup /mw-oom was at its memory "
-	"limit\n"
-	"   evidence    asked: oom_grow (31337) of cgroup /mw-oom wanted a page (order 0), "
+	"1. CRITICAL    Kill 1: oom_grow (18525) was killed; cgroup /demo was at its memory limit\n"
+	"   evidence    asked: oom_grow (18525) of cgroup /demo wanted a page (order 0), "
 	"GFP_KERNEL\n"
-	"               died: 65.2 MiB resident (63.8 MiB anonymous, 1.49 MiB of files, 0 B "
+	"               died: 65.1 MiB resident (63.8 MiB anonymous, 1.35 MiB of files, 0 B "
 	"shared), 0 B in\n"
-	"                 swap, 168 KiB of page tables; oom_score_adj 0, user 0\n"
-	"               chosen: the highest score, 16743 pages\n"
-	"               led to it: it grew by 65.2 MiB to 65.2 MiB in 2.82 s; at the end 20.2 MiB "
+	"                 swap, 176 KiB of page tables; oom_score_adj 0, user 0\n"
+	"               chosen: the highest score, 16709 pages\n"
+	"               led to it: it grew by 65.1 MiB to 65.1 MiB in 2.84 s; at the end 22.4 MiB "
 	"a second\n"
-	"               limit: 64.0 MiB of 64.0 MiB in use; it was hit 112 times so far\n"
-	"               then: it had ended within 13.0 ms; load 2.26 2.29 4.50, 4 of 157 tasks "
-	"ready\n"
+	"               limit: 64.0 MiB of 64.0 MiB in use; it was hit 87 times so far\n"
+	"               then: it had ended within 123 ms; load 51.20 82.69 40.31, 7 of 256 tasks "
+	"runnable\n"
 	"   confidence  high: seen as it happened, and in the kernel's log\n"
 	"\n"
 	"OOM kills\n"
-	"KILL    TIME    PID  COMM      WHY     CGROUP   ASKED BY       RSS  SWAP     GROWN   "
+	"KILL    TIME    PID  COMM      WHY     CGROUP  ASKED BY       RSS  SWAP     GROWN   "
 	"GROWN/s  ADJ\n"
-	"   1  3.84 s  31337  oom_grow  cgroup  /mw-oom  oom_grow  65.2 MiB   0 B  65.2 MiB  20.2 "
+	"   1  4.78 s  18525  oom_grow  cgroup  /demo   oom_grow  65.1 MiB   0 B  65.1 MiB  22.4 "
 	"MiB    0\n"
 	"... no room for FREED; -o wide shows all\n"
 	"\n"
 	"Processes at the kill, and their last minute\n"
 	"KILL    PID  COMM      VICTIM    MEMORY  SWAP     GROWN    OVER   GROWN/s  ADJ   SCORE\n"
-	"   1  31337  oom_grow  yes     65.2 MiB   0 B  65.2 MiB  2.82 s  20.2 MiB    0  16,743\n"
+	"   1  18525  oom_grow  yes     65.1 MiB   0 B  65.1 MiB  2.84 s  22.4 MiB    0  16,709\n"
 	"\n"
 	"The victim's control groups\n"
-	"KILL  CGROUP   AT LIMIT    MEMORY     LIMIT  LIMIT HIT     GROWN   GROWN/s\n"
-	"   1  /mw-oom  yes       64.0 MiB  64.0 MiB        112  15.6 MiB  19.6 MiB\n"
-	"   1  /        no        4.11 GiB         -          0         -         -\n";
+	"KILL  CGROUP  AT LIMIT    MEMORY     LIMIT  LIMIT HIT     GROWN   GROWN/s\n"
+	"   1  /demo   yes       64.0 MiB  64.0 MiB         87  54.8 MiB  20.0 MiB\n"
+	"   1  /       no        6.02 GiB         -          0         -         -\n"
+	"memwhy oom - Linux 6.18.44 - 2 CPUs, 1 node - system-wide\n"
+	"4.1 s from 2026-11-30 13:00:35 UTC - events: oom 0 - none lost\n"
+	"cost: 1.6 % of one CPU, BPF 218 us (376 ns a run), RSS 22.2 MiB\n"
+	"\n"
+	"OOM kills\n"
+	"No further OOM kill.\n"
+	"\n"
+	"Note: oom: before this, the kernel's log has 11 OOM kills, the last about 2026-11-30 "
+	"12:58:45 UTC:\n"
+	"      oom_grow (4803); its report: dmesg -T | grep -B60 'Killed process 4803'; its group: "
+	"/prose-oom\n"
+	"Note: oom: memwhy may itself be killed when memory is gone: its oom_score_adj cannot be "
+	"lowered:\n"
+	"      Permission denied (it takes CAP_SYS_RESOURCE)\n"
+	"\n"
+	"[...]\n";
 
 static const char *const examples[] = {
 	"memwhy oom",

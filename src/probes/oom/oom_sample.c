@@ -375,13 +375,14 @@ static int past_tell(struct capture *c, struct sample *s)
 	when = (time_t)((clock_wall_ns() - clock_mono_ns() + past.last_us * NSEC_PER_USEC) /
 			NSEC_PER_SEC);
 	strftime(at, sizeof(at), "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&when, &tm));
+	/* The path last: a container's is long, and a note is cut at its end. */
 	return capture_note(c, NOTE_INFO,
-		"before this, the kernel's log has %u OOM kill%s, the last about %s: %s (%u)%s%s; "
-		"its report: dmesg -T | grep -B60 'Killed process %u'",
+		"before this, the kernel's log has %u OOM kill%s, the last about %s: %s (%u); its "
+		"report: dmesg -T | grep -B60 'Killed process %u'%s%s",
 		past.kills, past.kills == 1 ? "" : "s", at, past.last.victim_comm,
-		past.last.victim_pid, past.last.known & OOMLOG_CHOICE ? " of group " : "",
-		past.last.known & OOMLOG_CHOICE ? past.last.victim_path : "",
-		past.last.victim_pid);
+		past.last.victim_pid, past.last.victim_pid,
+		past.last.known & OOMLOG_CHOICE ? "; its group: " : "",
+		past.last.known & OOMLOG_CHOICE ? past.last.victim_path : "");
 }
 
 static int oom_open(struct capture *c, void *state, struct err *err)

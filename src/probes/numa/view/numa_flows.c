@@ -494,8 +494,8 @@ static const struct cell_column page_columns[] = {
 		"what the picture shows", cell_of_text),
 	CELL_FROM(0, struct page_row, bytes, "bytes", "SIZE", CELL_U64, UNIT_BYTES, 0,
 		"of the object", cell_of_known),
-	CELL_FROM(0, struct page_row, picture, "picture", "FROM ITS BEGIN TO ITS END", CELL_TEXT,
-		UNIT_NONE, COL_ASIDE,
+	CELL_FROM(0, struct page_row, picture, "picture", "FROM START TO END", CELL_TEXT, UNIT_NONE,
+		COL_ASIDE,
 		"a fiftieth of the object each: the node it lies on as seen last, the node and the "
 		"thread that use it most (the thread by its mark in the timeline), and how remote "
 		"it is (' ': not at all, '@': all)",

@@ -204,7 +204,7 @@ static const struct cell_column node_columns[] = {
 		"to its memory (estimated)"),
 	CELL_BY(0, "share_ratio", "LOAD", CELL_F64, UNIT_RATIO, 0, "of all accesses", node_share),
 	CELL_BY(0, "bar", "", CELL_TEXT, UNIT_NONE, COL_ASIDE, "the load as a bar", node_bar),
-	CELL_BY(0, "remote_ratio", "FROM AFAR", CELL_F64, UNIT_RATIO, COL_RARE,
+	CELL_BY(0, "remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, COL_RARE,
 		"of the accesses to it, from CPUs of other nodes (sampled)", node_remote),
 	CELL_BY(0, "local_latency_cycles", "LAT LOCAL", CELL_U64, UNIT_COUNT, COL_RARE,
 		"mean latency of accesses from its own CPUs, in cycles; only hardware tells it",

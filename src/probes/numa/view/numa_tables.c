@@ -114,7 +114,7 @@ static const struct cell_column columns[] = {
 		on_cell),
 	CELL_KEY(OBJECTS, struct access_row, g.threads, "threads", "THREADS", UNIT_COUNT, 0,
 		"that were seen to touch it"),
-	CELL_BY(OBJECTS, "maker_ratio", "BY MAKER", CELL_F64, UNIT_RATIO, COL_RARE,
+	CELL_BY(OBJECTS, "maker_ratio", "BY ALLOCATOR", CELL_F64, UNIT_RATIO, COL_RARE,
 		"of its accesses, by the thread that allocated or mapped it, where that is known",
 		maker_cell),
 	CELL_BY(OBJECTS, "before_sharing_ratio", "ALONE", CELL_F64, UNIT_RATIO, COL_WIDE,
