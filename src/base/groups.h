@@ -12,6 +12,7 @@ struct groups {
 	char *entries; /* n of: key, then value at an 8-byte boundary */
 	u32 *index;    /* entry + 1 by hash; a power of two of them */
 	size_t n, cap, n_index;
+	size_t next; /* of entries: the one after that which was asked for last */
 };
 
 void groups_init(struct groups *g, size_t key_size, size_t value_size);

@@ -128,6 +128,12 @@ static inline bool capture_is_service(const struct capture *c)
 	return c->opt.sample_ns && !c->opt.watch_ns;
 }
 
+/* It goes on for hours, whether or not somebody watches. */
+static inline bool capture_lasts(const struct capture *c)
+{
+	return c->opt.sample_ns || c->opt.watch_ns;
+}
+
 /* Frees what its probes had in common. */
 void capture_close(struct capture *c);
 /* Sends a record; fills in the time where it is 0. */

@@ -219,10 +219,10 @@ static int bpf_open(struct probe_run *run, struct err *err)
 /* Of a screen, and of a service, which nobody watches at all. */
 static bool is_aside(const struct probe_run *run)
 {
-	return run->probe->aside && (run->c->opt.watch_ns || capture_is_service(run->c));
+	return run->probe->aside && capture_lasts(run->c);
 }
 
-/* In a service all look at the same times, as each time it wakes up costs by itself. */
+/* In a session that lasts all look at the same times, as each time it wakes up costs by itself. */
 static int sampler_look(struct probe_run *run, u64 now_ns)
 {
 	const struct probe_sampler *s = run->probe->sampler;
@@ -231,18 +231,18 @@ static int sampler_look(struct probe_run *run, u64 now_ns)
 	if (is_aside(run))
 		gap = MAX(gap, ASIDE_NS);
 	due = now_ns + gap;
-	if (capture_is_service(run->c) && gap)
+	if (capture_lasts(run->c) && gap)
 		due -= (now_ns - MIN(run->c->begin_ns, now_ns)) % gap;
 	run->looked_ns = now_ns;
 	run->next_sample_ns = s->every_ns ? due : UINT64_MAX;
 	return s->sample(run->c, run->state);
 }
 
-/* Of an interval: what a service has looked at in the same turn it does not look at again. */
+/* Of an interval: what was looked at in the same turn is not looked at again where it lasts. */
 static int sampler_conclude(struct probe_run *run)
 {
 	u64 now = clock_mono_ns();
-	bool again = capture_is_service(run->c) && now < run->looked_ns + SAME_LOOK_NS;
+	bool again = capture_lasts(run->c) && now < run->looked_ns + SAME_LOOK_NS;
 
 	return again && !run->c->ending ? 0 : sampler_look(run, now);
 }

@@ -14,7 +14,7 @@
 #define ENOUGH_RUNS 5000
 #define ENOUGH_EVENTS 2000
 #define RUNS_MAX 1000000
-#define GIVE_BACK_NS (5 * NSEC_PER_SEC)
+#define GIVE_BACK_NS (20 * NSEC_PER_SEC)
 
 void cost_begin(struct cost *c)
 {

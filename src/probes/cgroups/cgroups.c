@@ -324,7 +324,7 @@ static int cgroups_sample(struct capture *c, void *state)
 
 	if (!g->tree.hierarchy.version || (!c->ending && now < g->next_ns))
 		return 0;
-	g->tree.sparing = g->service && !c->ending;
+	g->tree.sparing = (g->service || g->watched) && !c->ending;
 	rc = cgroups_tree_scan(&g->tree);
 	if (rc && rc != -ENOMEM)
 		rc = 0; /* the group asked for is gone */

@@ -36,7 +36,7 @@ struct cgroups_tree {
 	struct str text;
 	struct keyvals kv;
 	u64 scans;
-	/* For a service: of groups without children that held what they held, to the byte, and are
+	/* Where it lasts: of groups without children that held what they held, to the byte, and are
 	 * far from their limit, a bounded number is looked at in a scan, by turns. */
 	bool sparing;
 	size_t n_quiet;

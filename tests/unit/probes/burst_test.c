@@ -1,5 +1,5 @@
-/* How often bursts come: under check as the probe says; for who watches for minutes a quarter as
- * often, for a service an eighth, but for those that look nearly all of the time. */
+/* How often bursts come: under check as the probe says; in a session that lasts an eighth
+ * as often, but for those that look nearly all of the time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static void test_who_watches_sees_less_of_them(void **state)
 
 	(void)state;
 	assert_int_equal(distance(0, 0, s, s / 10), s);          /* check */
-	assert_int_equal(distance(s, 0, s, s / 10), 4 * s);      /* top */
+	assert_int_equal(distance(s, 0, s, s / 10), 8 * s);      /* top */
 	assert_int_equal(distance(0, 10 * s, s, s / 10), 8 * s); /* serve */
 	assert_int_equal(distance(s, 0, s, s / 2), s);           /* it looks half of the time */
 }
