@@ -58,7 +58,8 @@ static void pages_tell(
 		"program allocates.");
 }
 
-static void between_tell(struct report *r, struct finding *f, const struct give_back *g)
+/* other: something else of it can be given back. */
+static void between_tell(struct report *r, struct finding *f, const struct give_back *g, bool other)
 {
 	char buf[UNIT_BUF];
 
@@ -69,9 +70,8 @@ static void between_tell(struct report *r, struct finding *f, const struct give_
 		buf);
 	if (!is_redis(g)) {
 		finding_line(r, f->try_,
-			"No setting gives back the other %s: only moving its blocks or a restart "
-			"does.",
-			buf);
+			"No setting gives back %s %s: only moving its blocks or a restart does.",
+			other ? "the other" : "these", buf);
 		return;
 	}
 	finding_line(r, f->try_,
@@ -87,6 +87,7 @@ static void between_tell(struct report *r, struct finding *f, const struct give_
 
 bool give_back_tell(struct report *r, struct finding *f, const struct give_back *g)
 {
+	bool pages = g->kept_bytes >= g->between_bytes / 8;
 	const struct way *w = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
@@ -103,10 +104,10 @@ bool give_back_tell(struct report *r, struct finding *f, const struct give_back 
 			"dirty_decay_ms is %lld; without background_thread, decay happens only "
 			"while the program allocates",
 			(long long)g->decay_ms);
-	if (g->kept_bytes >= g->between_bytes / 8)
+	if (pages)
 		pages_tell(r, f, g, w);
 	if (g->between_bytes >= g->kept_bytes / 8)
-		between_tell(r, f, g);
+		between_tell(r, f, g, pages);
 	finding_line(r, f->verify, "`memwhy where -p %u`", g->tgid);
 	return true;
 }

@@ -95,6 +95,7 @@ struct table {
 	size_t n_cut;     /* rows already cut by table_arrange */
 	bool failed;      /* memory was short for a row */
 	bool story;  /* its rows make sense only together: cut only by a --limit that was given */
+	bool lasts;  /* a story of what another recording has too: `diff` compares its rows */
 	bool nested; /* a row is in the sums of that above it: they do not add up */
 	/* See table_keep(). */
 	size_t keep, keep_col;

@@ -90,7 +90,7 @@ int table_error_column(const struct table *t, size_t col)
 
 bool table_is_sums(const struct table *t)
 {
-	return !t->story && !t->nested && table_column(t, "time_ns") < 0 &&
+	return (!t->story || t->lasts) && !t->nested && table_column(t, "time_ns") < 0 &&
 	       table_main_column(t) >= 0;
 }
 

@@ -236,6 +236,35 @@ rss() { # of smaps_rollup, in bytes
 	jq -e --arg top "/memwhy-where-$$" 'any(.rows[]; .table == "limits" and (.cgroup | endswith($top)) and .limit_bytes == 209715200 and .nearest == "yes")' now >/dev/null
 }
 
+@test "where -g: of the root, and which groups below have the page cache" {
+	if ! awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { found = 1 } END { exit !found }' /proc/mounts; then
+		"$MEMWHY" where -g / -o json --out now || [ $? -eq 3 ]
+		jq -e 'any(.not_checked[]; test("not count this for the root"))' now >/dev/null
+		return
+	fi
+	for _ in 1 2 3 4 5; do # counters of many groups, while others come and go
+		"$MEMWHY" where -g / -o json --out now
+		rest=$(bytes now rest)
+		echo "rest $rest of $(total now)"
+		[ $((${rest#-} * 100)) -ge "$(total now)" ] || break
+	done
+	[ $((${rest#-} * 100)) -lt "$(total now)" ]
+	[ "$(bytes now kernel)" -gt 0 ]
+	jq -e 'any(.rows[]; .table == "owners" and .row == "page_cache" and (.owner | startswith("group /")))' now >/dev/null
+}
+
+@test "where: of two recordings diff compares the rows, then who has them" {
+	"$MEMWHY" where --record f.mw -o json --out f.json
+	hold memfd $((64 << 20))
+	"$MEMWHY" where --record g.mw -o json --out g.json
+	hold_end
+	"$MEMWHY" diff f.mw g.mw -o json --out diff.json
+	jq -c '.rows[] | select(.row == "shared_memory" and .table == "ledger")' diff.json
+	want=$(($(bytes g.json shared_memory) - $(bytes f.json shared_memory)))
+	jq -e --argjson want "$want" '[.rows[] | select(.table == "ledger" and .row == "shared_memory") | .change_bytes] == [$want]' diff.json
+	[ "$(jq -r '.rows[0].table' diff.json)" = ledger ]
+}
+
 @test "where: of a command, once it runs and not before" {
 	"$MEMWHY" where -o json --out now -- sleep 2.5
 	jq -e 'any(.rows[]; .table == "ledger" and .row == "files" and .bytes > 0 and (.mostly | test("libc|sleep|locale")))' now >/dev/null

@@ -138,7 +138,7 @@ sys.stdin.read()' < <(sleep 60) 3>&- &
 @test "where: shared memory without a name, and who maps it" {
 	known shared shared_memory "$want"
 	about "$(owner shared_memory where_work)" "$want"
-	mostly shared_memory | grep -E '^where_work \(pid [0-9]+\)'
+	mostly shared_memory | grep -E '\(pid [0-9]+\)' # others may have more
 }
 
 # mostly ROW: who has most of it, in the file after
@@ -262,6 +262,8 @@ mostly() {
 
 @test "where: an array of BPF, in vmalloc" {
 	known vmalloc vmalloc "$want"
+	about "$(owner vmalloc where_work)" "$want"
+	jq -e 'any(.rows[]; .owner == "array_map_alloc" and .detail == "arrays of BPF")' after >/dev/null
 }
 
 # The kernel uses pages again that it kept when others freed theirs, some MiB: so it takes much to see 1 %
@@ -283,6 +285,19 @@ mostly() {
 # These have no counter: they are what the rest is.
 @test "where: pages that the network code takes for a ring of packets" {
 	known packets rest "$want"
+	about "$(owner rest where_work)" "$want"
+	mostly rest | grep -E '\(pid [0-9]+\)'
+}
+
+@test "where: buffers of perf events, and who maps them" {
+	known perf rest "$want"
+	about "$(owner rest where_work)" "$want"
+}
+
+# No process maps them any more, and AnonPages has them no more.
+@test "where: anonymous pages that were given to pipes" {
+	known gifts pipes "$((want / 2))"
+	about "$(owner pipes where_work)" "$((want / 2))"
 }
 
 # Kernels to 6.9 take powers of two: 4 MiB a ring.

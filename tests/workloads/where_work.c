@@ -9,6 +9,7 @@
 #include <linux/bpf.h>
 #include <linux/if_packet.h>
 #include <linux/io_uring.h>
+#include <linux/perf_event.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define MESSAGE 65536
@@ -126,7 +128,8 @@ static int hold_packets(size_t bytes)
 		.tp_frame_nr = (unsigned)(bytes / 2048)};
 	int fd = socket(AF_PACKET, SOCK_RAW, 0);
 
-	if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
+	if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)) ||
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED)
 		return failed("packets");
 	puts("ready");
 	return 0;
@@ -309,40 +312,133 @@ static int hold_headless(size_t bytes)
 	pthread_exit(NULL);
 }
 
+/* Buffers of perf events, which processes map and no counter has: of a page for the head, and a
+ * power of two of pages; as many as it takes. */
+static int hold_perf(size_t bytes)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_period = 1};
+	size_t each = 4 << 20, page = 4096;
+
+	for (size_t done = 0; done < bytes; done += each) {
+		int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+		if (fd < 0 || mmap(NULL, each + page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) ==
+				      MAP_FAILED)
+			return failed("perf");
+	}
+	puts("ready");
+	return 0;
+}
+
+/* Files that the kernel itself cannot read, in no mount. */
+static int hold_secret(size_t bytes)
+{
+	int fd = (int)syscall(SYS_memfd_secret, 0);
+	char *p;
+
+	if (fd < 0 || ftruncate(fd, (off_t)bytes))
+		return failed("memfd_secret");
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return failed("mmap");
+	memset(p, 1, bytes);
+	puts("ready");
+	return 0;
+}
+
+/* Anonymous pages that only pipes have any more: given to them, and unmapped. */
+static int hold_gifts(size_t bytes)
+{
+	size_t each = 16 * MESSAGE;
+
+	for (size_t done = 0; done < bytes; done += each) {
+		char *p = mmap(
+			NULL, each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		struct iovec v = {.iov_base = p, .iov_len = each};
+		int ends[2];
+
+		if (p == MAP_FAILED || pipe(ends) ||
+			fcntl(ends[1], F_SETPIPE_SZ, (int)each) != (int)each)
+			return failed("pipe");
+		memset(p, 1, each);
+		if (vmsplice(ends[1], &v, 1, SPLICE_F_GIFT) != (ssize_t)each)
+			return failed("vmsplice");
+		munmap(p, each);
+	}
+	puts("ready");
+	return 0;
+}
+
+static int hold_attached(size_t bytes)
+{
+	return hold_segment(bytes, 1);
+}
+
+static int hold_loose(size_t bytes)
+{
+	return hold_segment(bytes, 0);
+}
+
+static int hold_private(size_t bytes)
+{
+	return hold_anonymous(bytes, 0, 0);
+}
+
+static int hold_shared(size_t bytes)
+{
+	return hold_anonymous(bytes, MAP_SHARED, 0);
+}
+
+static int hold_locked(size_t bytes)
+{
+	return hold_anonymous(bytes, 0, 1);
+}
+
+static int hold_hugetlb(size_t bytes)
+{
+	return hold_anonymous(bytes, MAP_HUGETLB, 0);
+}
+
+static int hold_huge(size_t bytes)
+{
+	return hold_sparse(bytes, MADV_HUGEPAGE);
+}
+
+static int hold_small(size_t bytes)
+{
+	return hold_sparse(bytes, MADV_NOHUGEPAGE);
+}
+
+static int hold_array(size_t bytes)
+{
+	return hold_map(bytes, 0);
+}
+
+static int hold_percpu(size_t bytes)
+{
+	return hold_map(bytes, 1);
+}
+
 static int hold_kind(const char *kind, size_t bytes)
 {
-	if (!strcmp(kind, "unix"))
-		return hold_unix(bytes);
-	if (!strcmp(kind, "tcp"))
-		return hold_tcp(bytes);
-	if (!strcmp(kind, "pipes"))
-		return hold_pipes(bytes);
-	if (!strcmp(kind, "segment") || !strcmp(kind, "attached"))
-		return hold_segment(bytes, kind[0] == 'a');
-	if (!strcmp(kind, "memfd"))
-		return hold_memfd(bytes);
-	if (!strcmp(kind, "anonymous"))
-		return hold_anonymous(bytes, 0, 0);
-	if (!strcmp(kind, "shared"))
-		return hold_anonymous(bytes, MAP_SHARED, 0);
-	if (!strcmp(kind, "locked"))
-		return hold_anonymous(bytes, 0, 1);
-	if (!strcmp(kind, "hugetlb"))
-		return hold_anonymous(bytes, MAP_HUGETLB, 0);
-	if (!strcmp(kind, "huge") || !strcmp(kind, "sparse"))
-		return hold_sparse(bytes, kind[0] == 'h' ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-	if (!strcmp(kind, "reserved"))
-		return hold_untouched(bytes);
-	if (!strcmp(kind, "tables"))
-		return hold_tables(bytes);
-	if (!strcmp(kind, "vmalloc") || !strcmp(kind, "percpu"))
-		return hold_map(bytes, kind[0] == 'p');
-	if (!strcmp(kind, "headless"))
-		return hold_headless(bytes);
-	if (!strcmp(kind, "rings"))
-		return hold_rings(bytes);
-	if (!strcmp(kind, "packets"))
-		return hold_packets(bytes);
+	static const struct {
+		const char *name;
+		int (*hold)(size_t);
+	} kinds[] = {{"unix", hold_unix}, {"tcp", hold_tcp}, {"pipes", hold_pipes},
+		{"segment", hold_loose}, {"attached", hold_attached}, {"memfd", hold_memfd},
+		{"anonymous", hold_private}, {"shared", hold_shared}, {"locked", hold_locked},
+		{"hugetlb", hold_hugetlb}, {"huge", hold_huge}, {"sparse", hold_small},
+		{"reserved", hold_untouched}, {"tables", hold_tables}, {"vmalloc", hold_array},
+		{"percpu", hold_percpu}, {"headless", hold_headless}, {"rings", hold_rings},
+		{"packets", hold_packets}, {"perf", hold_perf}, {"secret", hold_secret},
+		{"gifts", hold_gifts}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kind, kinds[i].name))
+			return kinds[i].hold(bytes);
 	fprintf(stderr, "where_work: no kind %s\n", kind);
 	return 2;
 }

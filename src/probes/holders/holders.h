@@ -151,7 +151,8 @@ RECORD(held_segment, HELD_SEGMENT_FIELDS);
 		"private writable memory, touched or not, where overcommit is strict; else 0")     \
 	F(R, u64, unnamed_most_bytes, BYTES, "of memfd_bytes, in the largest file")                \
 	F(R, u32, unnamed_most, STRING, "its name, as it was")                                     \
-	F(R, u32, reserved, HIDDEN, "")
+	F(R, u32, reserved, HIDDEN, "")                                                            \
+	F(R, u64, mapped_bytes, BYTES, "rings of packet sockets and of perf events that it maps")
 RECORD(held_process, HELD_PROCESS_FIELDS);
 
 /* BPF maps that no process has open: pinned, or kept by attached programs. */

@@ -19,6 +19,7 @@
 #include "base/answering.h"
 #include "probes/holders/holders_inner.h"
 #include "sys/process/fdlink.h"
+#include "sys/process/maps.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 
@@ -248,6 +249,19 @@ static void ring_look(struct fds *l, const char *name)
 				    UP_TO_PAGE(RING_HEAD + 4 * submitted + 16 * completed);
 }
 
+/* Rings of packet sockets and perf events are pages without a counter, too: how large they are only
+ * their mappings say. */
+static void mapped_look(const struct fds *l)
+{
+	_cleanup_maps_ struct maps maps = {};
+
+	if ((!l->r->packets && !l->r->kinds[FD_PERF]) || maps_read((int)l->pid, &maps))
+		return;
+	vec_each (m, &maps.list)
+		if (begins_with(m->path, "socket:[") || !strcmp(m->path, "anon_inode:[perf_event]"))
+			l->r->mapped_bytes += m->end - m->start;
+}
+
 static void bpf_map_look(struct fds *l, const char *name)
 {
 	char process[16];
@@ -349,6 +363,7 @@ int holders_fds_look(struct holders *s, u32 pid, u64 until_ns, struct held_proce
 		}
 		fd_look(&l, e->d_name, opened);
 	}
+	mapped_look(&l);
 	opener_take(&l, opened);
 	closedir(dir);
 	if (l.pidfd >= 0)

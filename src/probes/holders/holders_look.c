@@ -39,8 +39,8 @@ static bool stands_out(const struct held_process *r)
 	       r->pipe_bytes + r->unread_bytes + r->unsent_bytes >= 2 * MIB ||
 	       r->shmem_bytes >= 16 * MIB || r->packets || r->mappings >= 2000 ||
 	       r->reserved_bytes >= 16 * MIB || r->written_bytes >= 16 * MIB || r->in_flight ||
-	       r->ring_bytes >= MIB || r->terminals >= 16 || r->slots_bytes >= MIB ||
-	       r->data_bytes >= 64 * MIB;
+	       r->ring_bytes + r->mapped_bytes >= MIB || r->terminals >= 16 ||
+	       r->slots_bytes >= MIB || r->data_bytes >= 64 * MIB;
 }
 
 static int by_files(const void *a, const void *b)

@@ -175,7 +175,7 @@ int where_census_report(
 
 	if (!t)
 		return -ENOMEM;
-	t->story = true;
+	t->story = t->lasts = true;
 	for (u32 k = 0; s->h.kind && k < KPAGE_KINDS; k++) {
 		const struct census_row row = {
 			.kind = &kinds[k],

@@ -164,6 +164,15 @@ static int members_send(struct capture *c, struct where *w)
 	return rc;
 }
 
+static int none_tell(struct capture *c, const struct cgroup *cg)
+{
+	bool root = cg->version == 2 && !strcmp(cgroup_path(cg), "/");
+
+	return capture_note(c, NOTE_NOT_CHECKED, "what is charged to the group: %s",
+		root ? "the kernel does not count this for the root; memwhy where shows the machine"
+		     : "it has no memory controller");
+}
+
 int where_group_send(struct capture *c, struct where *w)
 {
 	struct where_ledger l = REC_INIT(struct where_ledger, REC_WHERE_LEDGER, 0);
@@ -178,10 +187,7 @@ int where_group_send(struct capture *c, struct where *w)
 	if (!rc)
 		rc = cgroup_stat_read(&w->group, &w->kv);
 	if (rc)
-		return c->ending ? capture_note(c, NOTE_NOT_CHECKED,
-					   "what is charged to the group: it has no memory "
-					   "controller")
-				 : 0;
+		return c->ending ? none_tell(c, &w->group) : 0;
 	if (w->group.version == 1)
 		sys_read_u64(&kernel, "%s/memory.kmem.usage_in_bytes", w->group.dir);
 	where_ledger_group(w->group.version, m.usage_bytes, kernel, &w->kv, &l);
@@ -193,5 +199,7 @@ int where_group_send(struct capture *c, struct where *w)
 		rc = capture_emit(c, &l.h);
 	if (!rc)
 		rc = limits_send(c, w);
-	return rc ? rc : members_send(c, w);
+	if (!rc)
+		rc = members_send(c, w);
+	return rc ? rc : where_groups_send(c, w, cgroup_path(&w->group));
 }

@@ -42,6 +42,9 @@ int where_machine_send(struct capture *c, struct where *w);
 /* where_owners.c: sends who has what of the machine. */
 int where_owners_send(struct capture *c, struct where *w);
 
+/* Sends whose page cache it is, by control group. below: of those below that one only; or NULL. */
+int where_groups_send(struct capture *c, struct where *w, const char *below);
+
 /* where_process.c: an error where none of the processes asked for can be looked at. */
 int where_processes_open(struct capture *c, struct where *w, struct err *err);
 /* Sends a ledger of each process in the scope, and what its mappings have. */

@@ -78,7 +78,7 @@ int where_limits_report(const struct where_limits *l, struct report *r)
 
 	if (!t)
 		return -ENOMEM;
-	t->story = true;
+	t->story = t->lasts = true;
 	vec_each (m, &l->list)
 		least = MIN(least, headroom(m));
 	cells_each(t, r, columns, &l->list, &least);

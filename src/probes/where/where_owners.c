@@ -14,13 +14,14 @@
 #include "sys/memory/zram.h"
 #include "sys/process/proc.h"
 
-#define OWNERS 8 /* of a row */
-#define ASKED 64 /* processes that are asked for more: those with most memory */
+#define OWNERS 8       /* of a row */
+#define ASKED 64       /* processes that are asked for more: those with most memory */
 #define ASKED_HUGE 256 /* … for huge pages: those with most that is mapped and not resident */
 #define LEAST_HUGE_PAGES 512 /* in the least huge page */
 #define GROUPS_MAX 256
 #define LEAST_BYTES (1ULL << 20)
-#define MAPS_IT "what it maps, including files in tmpfs; others may map the same pages"
+#define STACK_BYTES (16ULL << 10) /* of a thread (THREAD_SIZE of x86-64, 3.15 to 7.3) */
+#define MAPS_IT "mapped, maybe shared"
 
 int where_owner_send(struct capture *c, struct where *w, struct where_owner *o, const char *name)
 {
@@ -45,7 +46,7 @@ struct process {
 
 struct processes {
 	VEC(struct process) list;
-	struct top anon, resident, absent, tables, shared, huge;
+	struct top anon, resident, absent, tables, shared, huge, threads;
 };
 
 static int processes_read(struct where *w, struct processes *p)
@@ -72,14 +73,15 @@ static int processes_read(struct where *w, struct processes *p)
 	return rc;
 }
 
-static int process_send(
-	struct capture *c, struct where *w, u32 row, u32 pid, u64 bytes, const char *detail)
+static int process_send(struct capture *c, struct where *w, u32 row, u32 pid, u64 bytes, u64 count,
+	const char *detail)
 {
 	struct where_owner o = owner_of(row, bytes);
 
 	if (proc_label_read(pid, &w->label))
 		return 0;
 	o.tgid = pid;
+	o.count = count;
 	o.detail = names_string(c->names, detail);
 	return where_owner_send(c, w, &o, str_get(&w->label));
 }
@@ -93,6 +95,7 @@ static void status_offer(struct processes *p, u32 at)
 	top_offer(&p->tables, st.vm_pte_bytes, at);
 	top_offer(&p->shared, st.rss_shmem_bytes, at);
 	top_offer(&p->huge, st.hugetlb_bytes, at);
+	top_offer(&p->threads, st.threads, at);
 }
 
 /* Only some are asked for their status, which takes four times as long as statm. Huge pages of the
@@ -113,7 +116,20 @@ static int top_send(struct capture *c, struct where *w, const struct processes *
 
 	for (u32 i = 0; i < of->n && !rc; i++)
 		if (of->key[i] >= least)
-			rc = process_send(c, w, row, p->list.v[of->at[i]].pid, of->key[i], detail);
+			rc = process_send(
+				c, w, row, p->list.v[of->at[i]].pid, of->key[i], 0, detail);
+	return rc;
+}
+
+static int stacks_send(struct capture *c, struct where *w, const struct processes *p)
+{
+	const struct top *of = &p->threads;
+	int rc = 0;
+
+	for (u32 i = 0; i < of->n && !rc; i++)
+		if (of->key[i] * STACK_BYTES >= LEAST_BYTES)
+			rc = process_send(c, w, WHERE_STACKS, p->list.v[of->at[i]].pid,
+				of->key[i] * STACK_BYTES, of->key[i], "its threads");
 	return rc;
 }
 
@@ -132,19 +148,22 @@ static int processes_send(struct capture *c, struct where *w)
 	top_clear(&p->tables, OWNERS);
 	top_clear(&p->shared, OWNERS);
 	top_clear(&p->huge, OWNERS);
+	top_clear(&p->threads, OWNERS);
 	rc = processes_read(w, p);
 	if (!rc)
 		asked_offer(p, keyvals_get_or(&w->meminfo, "Hugetlb", 0) >
 				       keyvals_get_or(&w->meminfo, "HugePages_Free", 0) * huge);
 	for (u32 i = 0; i < p->anon.n && !rc; i++)
-		rc = process_send(
-			c, w, WHERE_ANON, p->list.v[p->anon.at[i]].pid, p->anon.key[i] * page, "");
+		rc = process_send(c, w, WHERE_ANON, p->list.v[p->anon.at[i]].pid,
+			p->anon.key[i] * page, 0, "");
 	if (!rc)
 		rc = top_send(c, w, p, &p->tables, WHERE_PAGE_TABLES, 1, "");
 	if (!rc)
 		rc = top_send(c, w, p, &p->shared, WHERE_SHARED, LEAST_BYTES, MAPS_IT);
 	if (!rc)
 		rc = top_send(c, w, p, &p->huge, WHERE_HUGETLB, 1, "");
+	if (!rc)
+		rc = stacks_send(c, w, p);
 	vec_free(&p->list);
 	return rc;
 }
@@ -162,7 +181,7 @@ static int mounts_send(struct capture *c, struct where *w)
 			continue;
 		o.tgid = m->pid;
 		if (m->pid)
-			o.detail = names_string(c->names, "in the mount namespace of that process");
+			o.detail = names_string(c->names, "that process's mounts");
 		rc = where_owner_send(c, w, &o, m->point);
 	}
 	if (!rc && unlimited && c->ending)
@@ -288,13 +307,18 @@ static int zram_send(struct capture *c, struct where *w)
 	return rc;
 }
 
+static bool is_below(const char *path, const char *group)
+{
+	size_t n = strcmp(group, "/") ? strlen(group) : 0;
+
+	return !strncmp(path, group, n) && path[n] == '/';
+}
+
 /* Is there a group below this one? The list is by id. */
 static bool has_children(const struct cgroup_ids *ids, const char *path)
 {
-	size_t n = strlen(path);
-
 	vec_each (g, &ids->list)
-		if (!strncmp(g->path, path, n) && g->path[n] == '/')
+		if (is_below(g->path, path))
 			return true;
 	return false;
 }
@@ -314,7 +338,7 @@ static u64 cache_read(struct where *w, const struct cgroup_hierarchy *h, const c
 	return file > shmem ? file - shmem : 0;
 }
 
-static int groups_send(struct capture *c, struct where *w)
+int where_groups_send(struct capture *c, struct where *w, const char *below)
 {
 	_cleanup_cgroup_ids_ struct cgroup_ids ids = {};
 	const struct cgroup_hierarchy *h = &w->mounts.memory;
@@ -329,11 +353,13 @@ static int groups_send(struct capture *c, struct where *w)
 			ids.list.n);
 	top_clear(&top, OWNERS);
 	for (size_t i = 0; i < ids.list.n; i++)
-		if (h->version == 1 || !has_children(&ids, ids.list.v[i].path))
+		if ((!below || is_below(ids.list.v[i].path, below)) &&
+			(h->version == 1 || !has_children(&ids, ids.list.v[i].path)))
 			top_offer(&top, cache_read(w, h, ids.list.v[i].path), (u32)i);
 	for (u32 i = 0; i < top.n && !rc; i++) {
 		struct where_owner o = owner_of(WHERE_CACHE, top.key[i]);
 
+		o.scope = below ? WHERE_GROUP : WHERE_MACHINE;
 		o.cgroup = ids.list.v[top.at[i]].id;
 		rc = names_cgroup(c->names, o.cgroup);
 		if (!rc)
@@ -342,10 +368,15 @@ static int groups_send(struct capture *c, struct where *w)
 	return rc;
 }
 
+static int groups_of_machine_send(struct capture *c, struct where *w)
+{
+	return where_groups_send(c, w, NULL);
+}
+
 int where_owners_send(struct capture *c, struct where *w)
 {
 	static int (*const all[])(struct capture *, struct where *) = {processes_send, mounts_send,
-		segments_send, slabs_send, vmalloc_send, zram_send, groups_send};
+		segments_send, slabs_send, vmalloc_send, zram_send, groups_of_machine_send};
 	int rc = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(all) && !rc; i++)

@@ -8,12 +8,14 @@
 #include "base/units.h"
 #include "probes/where/where_census.h"
 #include "probes/where/where_ledger.h"
+#include "probes/where/where_uses.h"
 #include "probes/where/where_words.h"
 #include "sys/process/fdlink.h"
 
 #define GROWTH_LEAST_NS 500000000ULL /* a shorter time shows noise */
 #define NEXT_LEAST 50                /* of what is not free, a row of 1 in this is worth a look */
 #define NEXT_MOST 3
+#define MOST_LEAST 100 /* who has less than 1 in this of a row is not named beside it */
 
 void where_tables_free(struct where_tables *t)
 {
@@ -61,7 +63,7 @@ static u64 holder_bytes(const struct held_process *p, u32 row)
 	case WHERE_SOCKETS:
 		return p->unread_bytes + p->unsent_bytes - p->twice_bytes;
 	case WHERE_REST:
-		return p->ring_bytes;
+		return p->ring_bytes + p->mapped_bytes;
 	default:
 		return 0;
 	}
@@ -80,16 +82,14 @@ static const struct held_process *holder_most(const struct where_tables *t, u32 
 	return best;
 }
 
-static const char *mostly(
-	struct report *r, const struct where_tables *t, const struct where_ledger *l, u32 row)
+/* Of those that a look found; NULL: none. */
+static const struct where_owner *owner_most(
+	const struct where_tables *t, const struct where_ledger *l, u32 row)
 {
-	const struct held_process *held;
-	const struct where_owner *best = NULL;
-	__auto_type list = t->last.n ? &t->last : NULL;
-	char buf[UNIT_BUF];
+	const struct where_owner *best = NULL, *list = t->last.n ? t->last.v : t->first.v;
 
-	for (size_t i = 0; i < (list ? list->n : t->first.n); i++) {
-		const struct where_owner *o = list ? &list->v[i] : &t->first.v[i];
+	for (size_t i = 0; i < (t->last.n ? t->last.n : t->first.n); i++) {
+		const struct where_owner *o = &list[i];
 
 		/* what a process maps may be files in tmpfs, which are not in this row */
 		if (row == WHERE_SHARED && o->tgid && o->bytes > l->bytes[row])
@@ -97,7 +97,21 @@ static const char *mostly(
 		if (o->row == row && is_of(o, l) && (!best || o->bytes > best->bytes))
 			best = o;
 	}
-	held = l->scope == WHERE_MACHINE ? holder_most(t, row, best ? best->bytes : 0) : NULL;
+	return best;
+}
+
+static const char *mostly(
+	struct report *r, const struct where_tables *t, const struct where_ledger *l, u32 row)
+{
+	const struct where_owner *best = owner_most(t, l, row);
+	const struct held_process *held;
+	u64 least = (u64)(row == WHERE_REST ? MAX(where_rest(l), 0) : (s64)l->bytes[row]);
+	char buf[UNIT_BUF];
+
+	least /= MOST_LEAST;
+	if (best && best->bytes < least)
+		best = NULL;
+	held = l->scope == WHERE_MACHINE ? holder_most(t, row, best ? best->bytes : least) : NULL;
 	if (held)
 		return report_text(r, "%s (pid %u) %s", stream_string(r->stream, held->name) ?: "?",
 			held->tgid, fmt_bytes(buf, holder_bytes(held, row)));
@@ -272,8 +286,8 @@ static const struct cell_column owner_columns[] = {
 		"by how much it grew in the interval", grown_cell),
 	CELL_FROM(0, struct owner_row, count, "count", "COUNT", CELL_U64, UNIT_COUNT,
 		COL_LEVEL | COL_RARE,
-		"objects of a cache, areas of vmalloc, attachments of a segment, open pipes or "
-		"sockets, mappings of a file",
+		"objects of a cache, areas of vmalloc, attachments of a segment, open pipes, "
+		"sockets or maps, threads, mappings of a file",
 		cell_of_known),
 	CELL_FROM(0, struct owner_row, unused, "unused_bytes", "UNUSED", CELL_U64, UNIT_BYTES,
 		COL_LEVEL | COL_RARE, "of it, allocated and not in use", cell_of_known),
@@ -283,10 +297,11 @@ static const struct cell_column owner_columns[] = {
 static void owner_add(struct table *table, struct report *r, const struct where_tables *t,
 	const struct where_owner *o)
 {
+	const char *name = owner_name(r, o);
 	const struct owner_row it = {
 		.row = where_words(o->scope, o->row)->name,
-		.owner = owner_name(r, o),
-		.detail = stream_string(r->stream, o->detail),
+		.owner = name,
+		.detail = stream_string(r->stream, o->detail) ?: where_use(o->row, name),
 		.pid = o->tgid,
 		.bytes = o->bytes,
 		.count = o->count,
@@ -297,35 +312,49 @@ static void owner_add(struct table *table, struct report *r, const struct where_
 	cells_one(table, r, owner_columns, &it, NULL);
 }
 
-static const char *holder_detail(u32 row)
+static void holder_add(struct table *table, struct report *r, const struct held_process *p, u32 row,
+	u64 bytes, u64 count, const char *detail)
 {
-	switch (row) {
-	case WHERE_SHARED:
-		return "open files that have no name (memfd, removed)";
-	case WHERE_SOCKETS:
-		return "waiting to be read, here or by the other side; partly in slab";
-	case WHERE_REST:
-		return "rings of io_uring";
-	default:
-		return NULL;
-	}
-}
-
-static void holder_add(
-	struct table *table, struct report *r, const struct held_process *p, u32 row, u64 count)
-{
-	u64 bytes = holder_bytes(p, row);
 	const char *name = stream_string(r->stream, p->name);
 	const struct owner_row it = {
 		.row = where_words(WHERE_MACHINE, row)->name,
 		.owner = name ? name : "?",
-		.detail = holder_detail(row),
+		.detail = detail,
 		.pid = p->tgid,
 		.bytes = bytes,
 		.count = count,
 	};
 
 	if (bytes)
+		cells_one(table, r, owner_columns, &it, NULL);
+}
+
+/* What no counter has is told by its kinds. */
+static void holder_add_all(struct table *table, struct report *r, const struct held_process *p)
+{
+	holder_add(table, r, p, WHERE_SHARED, p->memfd_bytes, p->kinds[FD_MEMFD],
+		"files without a name");
+	holder_add(table, r, p, WHERE_PIPES, p->pipe_bytes, p->pipes, NULL);
+	holder_add(table, r, p, WHERE_SOCKETS, holder_bytes(p, WHERE_SOCKETS), p->sockets,
+		"not read, here or there");
+	holder_add(table, r, p, WHERE_REST, p->ring_bytes, p->kinds[FD_RING], "rings of io_uring");
+	holder_add(table, r, p, WHERE_REST, p->mapped_bytes, 0, "rings of packets, perf");
+	holder_add(table, r, p, WHERE_VMALLOC, p->bpf_bytes, p->kinds[FD_BPF_MAP],
+		"BPF maps, some percpu");
+}
+
+static void maps_add(struct table *table, struct report *r, const struct held_maps *m)
+{
+	const char *path = stream_string(r->stream, m->path);
+	const struct owner_row it = {
+		.row = where_words(WHERE_MACHINE, WHERE_VMALLOC)->name,
+		.owner = "maps of BPF that no process has open",
+		.detail = path ? report_text(r, "the largest is pinned at %s", path) : NULL,
+		.bytes = m->bytes,
+		.count = m->maps,
+	};
+
+	if (m->bytes)
 		cells_one(table, r, owner_columns, &it, NULL);
 }
 
@@ -351,27 +380,34 @@ static int owners_report(const struct where_tables *t, struct report *r)
 		vec_each (o, &t->first)
 			owner_add(table, r, t, o);
 	vec_each (p, &t->holders) {
-		if (!machine)
-			break;
-		holder_add(table, r, p, WHERE_SHARED, p->kinds[FD_MEMFD]);
-		holder_add(table, r, p, WHERE_PIPES, p->pipes);
-		holder_add(table, r, p, WHERE_SOCKETS, p->sockets);
-		holder_add(table, r, p, WHERE_REST, p->kinds[FD_RING]);
+		if (machine)
+			holder_add_all(table, r, p);
 	}
+	if (machine)
+		maps_add(table, r, &t->maps);
 	return table->failed ? -ENOMEM : 0;
+}
+
+/* The process that has most of a row; 0: none is known. */
+static u32 most_pid(const struct where_tables *t, const struct where_ledger *l, u32 row)
+{
+	const struct where_owner *o = owner_most(t, l, row);
+
+	return o ? o->tgid : 0;
 }
 
 /* The rows that are worth a look come with a command, unless its answer is in this report. */
 static void next_add(const struct where_tables *t, const struct where_ledger *l, struct report *r)
 {
+	u32 pid = most_pid(t, l, WHERE_ANON);
 	u64 used = l->total_bytes -
 		   MIN(l->bytes[WHERE_FREE] + l->bytes[WHERE_FREE_CPU], l->total_bytes);
 	u32 n = 0;
 
 	if (l->scope != WHERE_MACHINE)
 		return;
-	if (l->bytes[WHERE_ANON] > used / NEXT_LEAST && n++ < NEXT_MOST)
-		report_next(r, "What a process has: `memwhy where -p %s`", "PID");
+	if (l->bytes[WHERE_ANON] > used / NEXT_LEAST && pid && n++ < NEXT_MOST)
+		report_next(r, "What the process with most memory has: `memwhy where -p %u`", pid);
 	if (l->bytes[WHERE_CACHE] > used / 2 && !t->files.mounts.n && n++ < NEXT_MOST)
 		report_next(r, "Which files the page cache is: `memwhy where --files`");
 	if (l->bytes[WHERE_SLAB] > used / NEXT_LEAST && n++ < NEXT_MOST)
@@ -406,7 +442,7 @@ int where_tables_report(struct where_tables *t, struct report *r)
 
 	if (!table)
 		return -ENOMEM;
-	table->story = true;
+	table->story = table->lasts = true;
 	table->empty = "No ledger was taken: no process matches, or the command ended within its "
 		       "first second.";
 	vec_each (s, &t->subjects) {

@@ -32,6 +32,7 @@ struct where_tables {
 	struct where_census census;       /* the latest; h.kind 0: none */
 	struct cgroup_dying dying;        /* likewise */
 	struct held_totals held;          /* h.kind 0: not seen */
+	struct held_maps maps;            /* bytes 0: none */
 	VEC(struct held_process) holders; /* of the latest look */
 	bool look_over;                   /* its totals were seen, which come last */
 };

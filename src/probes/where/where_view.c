@@ -91,6 +91,9 @@ static int where_feed(void *state, const struct rec *r)
 		v->t.holders.n = v->t.look_over ? 0 : v->t.holders.n;
 		v->t.look_over = true;
 		return 0;
+	case REC_HELD_MAPS:
+		v->t.maps = *(const struct held_maps *)r;
+		return 0;
 	case REC_HELD_PROCESS:
 		v->t.holders.n = v->t.look_over ? 0 : v->t.holders.n;
 		v->t.look_over = false;

@@ -9,6 +9,7 @@
 /* v1 has LONG_MAX rounded down to a page for "no limit" (PAGE_COUNTER_MAX, 4.x to 6.18). Nobody
  * sets half of that. */
 #define V1_NO_LIMIT (1ULL << 62)
+#define ROOT_ID 1 /* of a hierarchy's root, if it is not a namespace's (kernfs_create_root()) */
 
 int cgroup_limit_parse(const char *text, u64 *ret)
 {
@@ -44,9 +45,21 @@ static int keyvals_read_in(const struct cgroup *cg, const char *name, struct key
 	return keyvals_read(path, kv);
 }
 
+/* Of the root the kernel adds up pages of files and of processes, and leaves out its own
+ * (mem_cgroup_usage(), mm/memcontrol-v1.c, 4.5 to 6.18); of other groups they are in it. */
+static void v1_root_add(const struct cgroup *cg, struct cgroup_memory *m)
+{
+	u64 kernel;
+
+	if (cg->id == ROOT_ID && number_read(cg, "memory.kmem.usage_in_bytes", &kernel))
+		m->usage_bytes += kernel;
+}
+
 static void v1_read(const struct cgroup *cg, struct cgroup_memory *m)
 {
 	_cleanup_keyvals_ struct keyvals kv = {};
+
+	v1_root_add(cg, m);
 
 	number_read(cg, "memory.max_usage_in_bytes", &m->peak_bytes);
 	number_read(cg, "memory.limit_in_bytes", &m->limit_bytes);

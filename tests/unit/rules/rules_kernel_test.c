@@ -845,9 +845,16 @@ static void test_allocator_keeps_others(void **unused)
 	begin(&b, &rule_allocator_keeps, 1);
 	other_heap(&b, "server", "jemalloc", 100 * MIB, 880 * MIB, 20 * MIB);
 	f = only(&b);
-	assert_true(says(f->evidence, "880 MiB of it is free blocks on pages that also hold live ones"));
-	assert_true(says(f->try_, "No setting gives back the other 880 MiB"));
+	assert_true(says(f->evidence,
+		"880 MiB of it is free blocks on pages that also hold live ones"));
+	assert_true(says(f->try_, "No setting gives back these 880 MiB"));
 	assert_false(says(f->try_, "MALLOC_CONF"));
+	end(&b);
+	begin(&b, &rule_allocator_keeps, 1);
+	other_heap(&b, "server", "jemalloc", 100 * MIB, 500 * MIB, 400 * MIB);
+	f = only(&b);
+	assert_true(says(f->try_, "MALLOC_CONF"));
+	assert_true(says(f->try_, "No setting gives back the other 500 MiB"));
 	end(&b);
 	begin(&b, &rule_allocator_keeps, 1);
 	other_heap(&b, "redis-server", "jemalloc", 100 * MIB, 500 * MIB, 400 * MIB);

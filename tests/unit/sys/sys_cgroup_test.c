@@ -265,6 +265,26 @@ static void test_captured_v1(void **state)
 	sys_root_set("");
 }
 
+/* The root of version 1 leaves out what the kernel has; other groups have it in their usage. */
+static void test_root_v1(void **state)
+{
+	struct cgroup root = {.version = 1, .id = 1}, group = {.version = 1, .id = 2};
+	struct cgroup_memory memory;
+	char dir[PATH_MAX];
+
+	(void)state;
+	fixture_make(dir);
+	fixture_put_text("/root/memory.usage_in_bytes", "1000000\n");
+	fixture_put_text("/root/memory.kmem.usage_in_bytes", "500000\n");
+	snprintf(root.dir, sizeof(root.dir), "/root");
+	snprintf(group.dir, sizeof(group.dir), "/root");
+	assert_int_equal(cgroup_memory_read(&root, &memory), 0);
+	assert_int_equal(memory.usage_bytes, 1500000);
+	assert_int_equal(cgroup_memory_read(&group, &memory), 0);
+	assert_int_equal(memory.usage_bytes, 1000000);
+	fixture_remove(dir);
+}
+
 static void test_live(void **state)
 {
 	_cleanup_cgroup_ids_ struct cgroup_ids ids = {};
@@ -294,6 +314,7 @@ static void test_live(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_root_v1),
 		cmocka_unit_test(test_mounts),
 		cmocka_unit_test(test_mounts_nasty),
 		cmocka_unit_test(test_find),

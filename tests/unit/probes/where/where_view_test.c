@@ -10,6 +10,7 @@
 #include "probes/holders/holders.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_view.h"
+#include "report/role.h"
 #include "sys/heap/managed.h"
 #include "sys/memory/zoneinfo.h"
 
@@ -229,6 +230,7 @@ static void test_view(void **unused)
 	t = view_table_of(&f, "owners");
 	assert_int_equal(t->n_rows, 1);
 	assert_int_equal(cell_number(t, 0, "count"), 12);
+	assert_true(table_is_sums(view_table_of(&f, "ledger"))); /* two of them can be compared */
 	view_close(&f);
 }
 
@@ -273,6 +275,54 @@ static void string_feed(struct fixture *f, u32 id, const char *text)
 	r->length = (u32)strlen(text);
 	strcpy(r->text, text);
 	view_feed(f, r);
+}
+
+/* What caches and functions are for is said, and whose maps and rings these are. Who has less than
+ * a hundredth of a row is not beside it. */
+static void test_owners(void **unused)
+{
+	struct where_ledger l = ledger_of(meminfo, (struct where_numbers){});
+	struct where_owner o = REC(struct where_owner, REC_WHERE_OWNER, .row = WHERE_SLAB,
+		.bytes = 7 * MIB, .name = 1, .sample = 1);
+	struct held_process p = REC(struct held_process, REC_HELD_PROCESS, .tgid = 7, .name = 4,
+		.bpf_bytes = 5 * MIB, .mapped_bytes = 9 * MIB);
+	const struct table *t;
+	struct fixture f;
+
+	(void)unused;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	string_feed(&f, 1, "dentry");
+	string_feed(&f, 2, "htab_map_alloc");
+	string_feed(&f, 3, "server");
+	string_feed(&f, 4, "agent");
+	view_feed(&f, &l);
+	view_feed(&f, &o);
+	o.row = WHERE_VMALLOC;
+	o.name = 2;
+	o.bytes = 10 * KIB;
+	view_feed(&f, &o);
+	o.row = WHERE_ANON;
+	o.name = 3;
+	o.tgid = 4711;
+	o.bytes = 90 * MIB;
+	view_feed(&f, &o);
+	view_feed(&f, &p);
+	view_report(&f);
+	t = view_table_of(&f, "owners");
+	assert_int_equal(t->n_rows, 5);
+	assert_cell_text(t, 0, "detail", "names of files");
+	assert_cell_text(t, 1, "detail", "hash maps of BPF");
+	assert_int_equal(cell_at(t, 2, "detail")->type, CELL_EMPTY);
+	assert_cell_text(t, 3, "row", "rest");
+	assert_cell_text(t, 3, "detail", "rings of packets, perf");
+	assert_cell_text(t, 4, "row", "vmalloc");
+	assert_cell_text(t, 4, "owner", "agent");
+	t = view_table_of(&f, "ledger");
+	assert_cell_text(t, row_of(t, "slab"), "mostly", "dentry 7.00 MiB");
+	assert_cell_text(t, row_of(t, "anonymous"), "mostly", "server (pid 4711) 90.0 MiB");
+	assert_int_equal(cell_at(t, row_of(t, "vmalloc"), "mostly")->type, CELL_EMPTY);
+	assert_non_null(strstr(f.report.next.v[0], "memwhy where -p 4711"));
+	view_close(&f);
 }
 
 /* Files and file systems; what of a row is in none of those; the groups that files keep. */
@@ -570,6 +620,7 @@ int main(void)
 		cmocka_unit_test(test_evictions),
 		cmocka_unit_test(test_view),
 		cmocka_unit_test(test_census),
+		cmocka_unit_test(test_owners),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_dying),
 		cmocka_unit_test(test_pipes_cut),
