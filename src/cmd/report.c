@@ -185,7 +185,7 @@ static int probe_show(struct paged *p, const struct probe *probe)
 	int rc;
 
 	options_fit(p, probe->view, &o);
-	rc = run_take(command_find(probe->name), &o, p->fd, &t, &p->err);
+	rc = run_take_parts(command_find(probe->name), &o, p->fd, &t, &p->err);
 	if (rc)
 		return rc;
 	rc = taken_show(p, &t);

@@ -448,13 +448,16 @@ int running_input(struct running *g)
 		return rc;
 	rc = replay_fd(g->input, o->input, of, sink,
 		&(struct replay_takers){
-			.on_tick = !each_interval || o->each ? NULL
+			.on_tick = g->on_part                ? g->on_part
+				   : !each_interval || o->each ? NULL
 				   : g->look                 ? running_look
 							     : running_interval,
 			.on_events = events_most(g)               ? running_gather
 				     : o->each && !each_at_end(o) ? running_each
 								  : NULL,
-			.on_second = g->run->watch_ns && each_interval ? running_second : NULL,
+			.on_second = g->on_part                          ? g->on_part
+				     : g->run->watch_ns && each_interval ? running_second
+									 : NULL,
 			.names_first = o->each && o->stacks ? &g->pipe.stream : NULL,
 			.arg = g,
 		},

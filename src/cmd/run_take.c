@@ -5,13 +5,50 @@
 
 #include "cmd/recording.h"
 #include "cmd/running.h"
+#include "report/parts.h"
 
 struct kept {
 	struct running g;
 	struct run run;
 	struct options o;
 	const struct probe *probe; /* whose data it needs; NULL: nobody's */
+	bool parted;               /* the second view, of the same kind, is of the part at hand */
+	struct parts parts;
 };
+
+/* What was counted since the part before. The first member of a kept is what is at work. */
+static int part_take(void *arg)
+{
+	struct kept *k = arg;
+	struct pipeline *p = &k->g.pipe;
+	struct report r;
+	int rc;
+
+	if (!parts_due(&k->parts, &p->stream, p->stream.last_ns))
+		return 0;
+	report_init(&r, k->run.cmd->name, &p->stream);
+	rc = p->views[1].view->report(p->views[1].state, &r);
+	if (!rc)
+		parts_take(&k->parts, &r, p->stream.last_ns);
+	report_destroy(&r);
+	p->views[1].view->reset(p->views[1].state);
+	return rc;
+}
+
+/* Each view is put in front of the reader with all that it was fed. */
+static int parted_report(struct kept *k, struct report *r)
+{
+	struct pipeline *p = &k->g.pipe;
+	int rc;
+
+	k->parts.least_ns = 1; /* what is left is a part, too */
+	rc = part_take(k);
+	if (!rc)
+		rc = p->views[0].view->report(p->views[0].state, r);
+	if (!rc)
+		parts_fit(&k->parts, r);
+	return rc;
+}
 
 static int kept_read(struct kept *k, bool *ret_damaged)
 {
@@ -20,6 +57,8 @@ static int kept_read(struct kept *k, bool *ret_damaged)
 
 	if (!rc)
 		rc = running_views(g);
+	if (k->parted)
+		g->on_part = part_take;
 	k->o.interval_ns = 0; /* the whole recording, also where the command has intervals */
 	if (!rc)
 		rc = running_input(g);
@@ -44,15 +83,24 @@ static int kept_report(struct kept *k, struct report *r)
 		rc = running_events_report(g, r);
 	} else {
 		running_report_begin(g, r);
-		rc = pipeline_report(&g->pipe, r);
+		rc = k->parted ? parted_report(k, r) : pipeline_report(&g->pipe, r);
 	}
 	if (!rc)
 		running_report_end(g, r);
 	return rc;
 }
 
-int run_take_of(const struct run *run, const struct probe *of, int input, struct taken *ret,
-	struct err *err)
+static void kept_free(struct kept *k)
+{
+	narrow_destroy(&k->g.narrow);
+	str_free(&k->g.by);
+	pipeline_destroy(&k->g.pipe);
+	parts_free(&k->parts);
+	free(k);
+}
+
+static int take(const struct run *run, const struct probe *of, int input, bool parted,
+	struct taken *ret, struct err *err)
 {
 	struct kept *k = calloc(1, sizeof(*k));
 	bool damaged = false;
@@ -64,16 +112,15 @@ int run_take_of(const struct run *run, const struct probe *of, int input, struct
 	k->probe = of;
 	k->run = *run;
 	k->run.o = &k->o;
+	k->parted = parted;
+	parts_init(&k->parts);
 	k->g.run = &k->run;
 	k->g.input = input;
 	rc = kept_read(k, &damaged);
 	if (rc) {
 		*err = k->g.err;
 		report_destroy(&k->g.events);
-		narrow_destroy(&k->g.narrow);
-		str_free(&k->g.by);
-		pipeline_destroy(&k->g.pipe);
-		free(k);
+		kept_free(k);
 		return rc;
 	}
 	*ret = (struct taken){.kept = k, .stream = &k->g.pipe.stream, .damaged = damaged};
@@ -81,6 +128,12 @@ int run_take_of(const struct run *run, const struct probe *of, int input, struct
 	if (rc)
 		taken_free(ret);
 	return rc;
+}
+
+int run_take_of(const struct run *run, const struct probe *of, int input, struct taken *ret,
+	struct err *err)
+{
+	return take(run, of, input, false, ret, err);
 }
 
 int run_take(const struct command *cmd, const struct options *o, int input, struct taken *ret,
@@ -93,14 +146,23 @@ int run_take(const struct command *cmd, const struct options *o, int input, stru
 	return run_take_of(&run, of, input, ret, err);
 }
 
+int run_take_parts(const struct command *cmd, const struct options *o, int input, struct taken *ret,
+	struct err *err)
+{
+	const struct probe *of = probe_find(cmd->name);
+	const struct view *const views[] = {of->view, of->view};
+	bool parted = of->view->reset && !o->each && !of->view->due;
+	struct options copy = *o;
+	const struct run run = {.cmd = cmd, .o = &copy, .views = views, .n_views = parted ? 2 : 1};
+
+	return take(&run, of, input, parted, ret, err);
+}
+
 void taken_free(struct taken *t)
 {
 	if (!t->kept)
 		return;
 	report_destroy(&t->report);
-	narrow_destroy(&t->kept->g.narrow);
-	str_free(&t->kept->g.by);
-	pipeline_destroy(&t->kept->g.pipe);
-	free(t->kept);
+	kept_free(t->kept);
 	*t = (struct taken){};
 }

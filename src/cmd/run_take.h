@@ -23,6 +23,10 @@ int run_take_of(const struct run *run, const struct probe *of, int input, struct
 /* The same of `cmd`, a probe's, on o->input, which is open as `input`. */
 int run_take(const struct command *cmd, const struct options *o, int input, struct taken *ret,
 	struct err *err);
+/* The same; its tables know what their rows had in each part of the time, where the recording says
+ * (report/parts.h). */
+int run_take_parts(const struct command *cmd, const struct options *o, int input, struct taken *ret,
+	struct err *err);
 void taken_free(struct taken *t);
 
 #endif

@@ -23,6 +23,7 @@ struct running {
 	bool record_asked;       /* the watcher asked: see record_now.h */
 	char recording[40];      /* … its file */
 	bool each_is_in_order;   /* single events are one table, in the order they came */
+	int (*on_part)(void *arg); /* at each second of a recording; NULL: nobody asks */
 	struct report events;    /* the first of them, of a page with a limit; see run.c */
 	struct str by;           /* what --by is where the format asks for stacks */
 	struct schema schema;    /* for `narrow` */

@@ -137,17 +137,30 @@ static void series_halve(struct series *s, bool sums)
 	s->points.n = kept;
 }
 
-/* Records of several sources come nearly, not quite, in the order of time. */
-static int point_put(struct series *s, u32 step, double value, bool sums)
+/* Records of several sources come nearly, not quite, in the order of time: a level that comes late
+ * is the last one all the same. Events are told of when they have ended, and add to their own step.
+ */
+static int point_put(struct series *s, u32 step, double value, enum series_is is)
 {
-	struct point *last = s->points.n ? &s->points.v[s->points.n - 1] : NULL;
+	size_t at = s->points.n;
+	int rc;
 
 	s->most = MAX(s->most, value);
-	if (last && step <= last->step) {
-		last->value = sums ? last->value + value : value;
+	while (at && s->points.v[at - 1].step > step && is == IS_EVENT)
+		at--;
+	if (at && step <= s->points.v[at - 1].step) {
+		struct point *p = &s->points.v[at - 1];
+
+		p->value = is == IS_LEVEL ? value : p->value + value;
 		return 0;
 	}
-	return vec_push(&s->points, ((struct point){step, value}));
+	rc = vec_push(&s->points, ((struct point){}));
+	if (rc)
+		return rc;
+	memmove(&s->points.v[at + 1], &s->points.v[at],
+		(s->points.n - 1 - at) * sizeof(s->points.v[0]));
+	s->points.v[at] = (struct point){step, value};
+	return 0;
 }
 
 static int put(struct course *c, const struct series_key *k, u64 time_ns, double value,
@@ -174,7 +187,23 @@ static int put(struct course *c, const struct series_key *k, u64 time_ns, double
 	if (comm)
 		memcpy(s->comm, comm, COMM_LEN);
 	s->pid = pid;
-	return point_put(s, (u32)(since / c->step_ns), value, kinds[k->kind].is != IS_LEVEL);
+	return point_put(s, (u32)(since / c->step_ns), value, kinds[k->kind].is);
+}
+
+/* Time that an event took is of the steps in which it went by. */
+static int spread(struct course *c, const struct series_key *k, u64 from_ns, u64 ns)
+{
+	u64 to_ns = from_ns + ns, at = MAX(from_ns, c->begin_ns);
+	int rc = put(c, k, to_ns, 0, NULL, 0); /* from here on steps are as long as they will be */
+
+	while (at < to_ns && !rc) {
+		u64 end = c->begin_ns + ((at - c->begin_ns) / c->step_ns + 1) * c->step_ns;
+
+		end = MIN(end, to_ns);
+		rc = put(c, k, at, (double)(end - at), NULL, 0);
+		at = end;
+	}
+	return rc;
 }
 
 static int heap_take(struct course *c, const struct rec *r)
@@ -263,8 +292,7 @@ static int stall_take(struct course *c, const struct rec *r)
 {
 	const struct stalls_event *e = (const struct stalls_event *)r;
 
-	return put(
-		c, &(struct series_key){.kind = STALL_EVENTS}, e->start_ns, (double)e->ns, NULL, 0);
+	return spread(c, &(struct series_key){.kind = STALL_EVENTS}, e->start_ns, e->ns);
 }
 
 static int pressure_take(struct course *c, const struct rec *r)

@@ -82,6 +82,8 @@ struct column {
 #define CONTAINER_FIELD_LEN 40
 void container_field(const struct column *c, char ret[CONTAINER_FIELD_LEN]);
 
+struct table_parts;
+
 struct table {
 	const char *name;  /* the `table` field of its rows in JSON; "process" */
 	const char *title; /* the line above it in text; "Page faults by process" */
@@ -97,6 +99,7 @@ struct table {
 	bool story;  /* its rows make sense only together: cut only by a --limit that was given */
 	bool lasts;  /* a story of what another recording has too: `diff` compares its rows */
 	bool nested; /* a row is in the sums of that above it: they do not add up */
+	const struct table_parts *parts; /* see parts.h; NULL: not known */
 	/* See table_keep(). */
 	size_t keep, keep_col;
 	const char *keep_sort;

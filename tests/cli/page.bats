@@ -91,6 +91,25 @@ same_numbers() {
 	[ "$got" -eq "$want" ] || refuse "the page: $got, JSON: $want"
 }
 
+# Of a recording of sums: what rows had in each reading, of which a reader brushes some.
+@test "page: parts of the time add up to the tables, and are what --from and --to give" {
+	"$MEMWHY" record --probes faults,slab,reclaim parts.mw -- sh -c 'ls -R /proc/self >/dev/null; sleep 1.2; ls -lR /etc >/dev/null
+		sleep 1.2; ls / >/dev/null; exec ls -R /proc/self' >/dev/null 2>&1 3>&-
+	mw_ok report parts.mw --limit 0 --out parts.html
+	page parts parts.html >parts.json # fails where a row is not the sum of its parts
+	jq -es 'map(select(.command == "faults" and .table == "faults")) | length > 2 and .[0].from == 0 and
+		(map(.to) == (map(.to) | sort)) and (map(select(.sums.count > 0)) | length > 1)' parts.json >/dev/null || refuse "$(<parts.json)"
+	while read -r from to want; do # the first and the last have no other beginning and end
+		words=()
+		[ "$from" = 0 ] || words+=(--from "${from}ns")
+		[ "$to" = 0 ] || words+=(--to "${to}ns")
+		got=$("$MEMWHY" faults --input parts.mw "${words[@]}" -o json --limit 0 |
+			jq '[.rows[] | select(.table == "faults") | .count] | add // 0')
+		[ "$got" -eq "$want" ] || try refuse "$from to $to: the page has $want, --from and --to $got"
+	done < <(jq -rs 'map(select(.command == "faults" and .table == "faults")) | .[-1].to = 0 | .[] | "\(.from) \(.to) \(.sums.count)"' parts.json)
+	tried
+}
+
 @test "page: report of one command's recording; of two, what diff says" {
 	mw_ok report heap.mw --out heap.html
 	page json heap.html | head -n 1 >got.json

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Reads a page of -o html. page.py json FILE: its reports as -o json prints them, one a line, with each
 stack as text. page.py check FILE: says what must not be in a page, and fails if there is any of it.
-page.py text FILE: what is shown without scripts."""
+page.py text FILE: what is shown without scripts. page.py parts FILE: of each table whose rows are known in
+parts of the time, a line for each part: its command and table, from when to when, and the sums of columns."""
 import base64, hashlib, html.parser, json, re, sys, zlib
 
 TAGS = set("""html head meta link title style body a header span nav main section h1 h2 h3 p dl dt dd div
@@ -79,11 +80,35 @@ def report_of(packed):
     return data["report"]
 
 
+def parts_of(packed):
+    data, at = json.loads(zlib.decompress(base64.b64decode(packed), -15)), 0
+    for t in data["tables"]:
+        rows = data["report"]["rows"][at:at + t["count"]]
+        at += t["count"]
+        if "parts" not in t:
+            continue
+        ends, columns, wide = t["parts"]["ends"], t["parts"]["columns"], len(t["parts"]["columns"]) + 1
+        sums = [dict.fromkeys(columns, 0) for _ in ends]
+        for row, numbers in zip(rows, t["parts"]["rows"], strict=True):
+            of_row = dict.fromkeys(columns, 0)
+            for i in range(0, len(numbers), wide):
+                for name, n in zip(columns, numbers[i + 1:i + wide], strict=True):
+                    sums[numbers[i]][name] += n
+                    of_row[name] += n
+            assert all((row[name] or 0) == n for name, n in of_row.items()), (t["name"], row, of_row)
+        for i, end in enumerate(ends):
+            yield {"command": data["report"]["command"], "table": t["name"], "from": ends[i - 1] if i else 0, "to": end, "sums": sums[i]}
+
+
 what, name = sys.argv[1:]
 page = Page(open(name, encoding="utf-8", newline="").read())
 if what == "json":
     for packed in page.data:
         print(json.dumps(report_of(packed)))
+elif what == "parts":
+    for packed in page.data:
+        for part in parts_of(packed):
+            print(json.dumps(part))
 elif what == "text":
     print("\n".join(page.texts))
 else:

@@ -70,6 +70,61 @@ dump() { sqlite3 "$1" .dump; }
 	hides cat all.pftrace "$MEMWHY" export --to perfetto all.mw
 }
 
+# A program with a name in every place that memwhy shows: itself, a thread, an argument, a file it maps, one of
+# tmpfs, one without a name, its control group; and evidence and advice of check that speak of it.
+rich_make() {
+	cat >rich_source.c <<-'END'
+		#define _GNU_SOURCE
+		#include <fcntl.h>
+		#include <pthread.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		__attribute__((noinline)) static void *zebra_grow(void *arg)
+		{
+			pthread_setname_np(pthread_self(), "zebra_thread");
+			for (int i = 0; i < 40; i++, usleep(100000)) memset(malloc(1 << 20), 1, 1 << 20);
+			return arg;
+		}
+		int main(int argc, char **argv)
+		{
+			int fds[] = {open(argv[1], O_RDWR | O_CREAT, 0600), open(argv[2], O_RDWR | O_CREAT, 0600), memfd_create("zebra_memfd", 0)};
+			for (int i = 0; i < 3; i++) {
+				if (ftruncate(fds[i], 24 << 20)) return 1;
+				memset(mmap(0, 24 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fds[i], 0), 1, 24 << 20);
+			}
+			unlink(argv[2]);
+			pthread_t t;
+			pthread_create(&t, NULL, zebra_grow, NULL);
+			pthread_join(t, NULL);
+			return argc - argc;
+		}
+	END
+	gcc -g -O1 -pthread -o zebra_dir/zebra_rich rich_source.c
+}
+
+@test "anonymize: a page of each command, of a program that has names everywhere" {
+	local command
+	rich_make
+	for command in "record rich.mw" "heap --events --faults" "syscalls --each --stacks" "stalls --each --stacks" "maps" "numa"; do
+		[ "${command%% *}" = record ] || command+=" --record rich.mw --out /dev/null"
+		"$BATS_TEST_DIRNAME/../../tools/with-cgroup" "zebra_group_$$" 400000000 "$MEMWHY" $command -- \
+			zebra_dir/zebra_rich "$PWD/zebra_file" /dev/shm/zebra_shm zebra_argument >/dev/null 2>&1 3>&- || [ -s rich.mw ]
+		hides page rich.html "$MEMWHY" report rich.mw
+		rm -f rich.mw
+	done
+	zebra_dir/zebra_rich "$PWD/zebra_file" /dev/shm/zebra_shm zebra_argument 3>&- &
+	sleep 1
+	"$MEMWHY" where --files --census --for 1s --record rich.mw --out /dev/null
+	wait $!
+	"$MEMWHY" check --record checked.mw --out /dev/null -- zebra_dir/zebra_rich "$PWD/zebra_file" /dev/shm/zebra_shm zebra_argument || [ -s checked.mw ]
+	for command in rich checked; do
+		hides page rich.html "$MEMWHY" report $command.mw
+		hides dump rich.db "$MEMWHY" export --to sqlite $command.mw
+	done
+}
+
 @test "anonymize: no build id of the program, and that of libc" {
 	names=$(readelf -n zebra_dir/zebra_program | awk '/Build ID/ { print $3 }')
 	[ "${#names}" -eq 40 ]

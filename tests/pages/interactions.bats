@@ -31,6 +31,10 @@ for i in range(0, len(kept), 4096): kept[i] = 1' 3>&-
 	object=$(jq -r '[.rows[] | select(.table == "sites" and .accesses > 0)][0].name' numa.all)
 	"$MEMWHY" numa flow --input numa.mw --object "$object" -o html --out numa.html
 	"$MEMWHY" numa flow --input numa.mw --object "$object" -o json --out numa.json
+	"$MEMWHY" faults --stacks --record sums.mw --out /dev/null -- sh -c 'ls -R /proc/self; sleep 1.3; ls -lR /usr/share/doc; sleep 1.3; ls /' >/dev/null 3>&-
+	"$MEMWHY" report sums.mw --limit 0 --out sums.html
+	"$MEMWHY" record --probes faults,slab,frag all.mw -- sh -c 'sleep 1.3; ls -lR /usr/share/doc' >/dev/null 2>&1 3>&-
+	"$MEMWHY" report all.mw --out all.html
 	"$MEMWHY" oom --for 8s --record oom.mw -o json --out oom.json 2>/dev/null 3>&- &
 	sleep 3
 	"$BATS_TEST_DIRNAME/../../tools/with-cgroup" "memwhy_pages_$$" 50000000 /usr/bin/python3 -c 'import time
@@ -48,7 +52,8 @@ each_interaction() {
 	cd "$BATS_FILE_TMPDIR"
 	HOME=$BATS_TEST_TMPDIR timeout 240 node "$BATS_TEST_DIRNAME/interactions.js" "$1" "$PWD/each.html" each.json \
 		"$PWD/where.html" "$PWD/heap.html" heap.mw \
-		"$PWD/numa.html" numa.json "$PWD/change.html" change.json $([ ! -e oom.html ] || echo "$PWD/oom.html" oom.json) 3>&-
+		"$PWD/numa.html" numa.json "$PWD/change.html" change.json \
+		"$PWD/sums.html" sums.mw "$PWD/all.html" $([ ! -e oom.html ] || echo "$PWD/oom.html" oom.json) 3>&-
 }
 
 @test "pages: each interaction in chromium, its numbers those of JSON, no request, nothing on the console" {

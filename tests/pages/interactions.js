@@ -1,6 +1,6 @@
 // Does everything once that a reader can do on a page, in a browser (chromium, firefox), and holds what
 // comes of it against the JSON of the same recording. usage: interactions.js BROWSER EVENTS_PAGE JSON
-// COMMANDS_PAGE HEAP_PAGE HEAP_RECORDING NUMA_PAGE JSON DIFF_PAGE JSON [OOM_PAGE JSON]. It needs puppeteer-core, and the memwhy of
+// COMMANDS_PAGE HEAP_PAGE HEAP_RECORDING NUMA_PAGE JSON DIFF_PAGE JSON SUMS_PAGE SUMS_RECORDING RECORD_PAGE [OOM_PAGE JSON]. It needs puppeteer-core, and the memwhy of
 // $MEMWHY; what fails is said, and the status is 1.
 'use strict';
 const assert = require('node:assert');
@@ -8,7 +8,7 @@ const {execFileSync} = require('node:child_process');
 const fs = require('node:fs');
 const puppeteer = require('puppeteer-core');
 
-const [, , browserName, eventsPage, jsonFile, commandsPage, heapPage, heapRecording, numaPage, numaFile, changePage, changeFile, killPage, killFile] = process.argv;
+const [, , browserName, eventsPage, jsonFile, commandsPage, heapPage, heapRecording, numaPage, numaFile, changePage, changeFile, sumsPage, sumsRecording, allPage, killPage, killFile] = process.argv;
 const want = JSON.parse(fs.readFileSync(jsonFile, 'utf8'));
 const rows = want.rows.filter(row => row.stack && row.stack.length);
 const sumOf = list => list.reduce((sum, row) => sum + (row.duration_ns || 0), 0);
@@ -212,6 +212,45 @@ const steps = {
 		}
 		await press(heap, 'All of the time');
 	},
+	// Against the same recording, as the command line has it between the readings that the page took.
+	async 'the brush leaves what was counted in its readings, and says which'({sums}) {
+		await sums.$eval('.course', e => e.scrollIntoView());
+		const box = await (await sums.$('.cover')).boundingBox(), whole = await total(sums), seen = [];
+		for (const [from, to] of [[0, 0.3], [0.35, 0.99], [0.6, 0.7]]) {
+			await sums.mouse.move(box.x + box.width * from + 1, box.y + 20);
+			await sums.mouse.down();
+			await sums.mouse.move(box.x + box.width * to, box.y + 20, {steps: 3});
+			await sums.mouse.up();
+			const part = await sums.$eval('[data-table="faults"].table .part-of', e => e.dataset.part.split(' '));
+			const then = JSON.parse(execFileSync(process.env.MEMWHY, ['faults', '--input', sumsRecording, '--stacks', ...part[0] === '0' ? [] : ['--from', part[0] + 'ns'], ...to > 0.9 ? [] : ['--to', part[1] + 'ns'], '--limit', '0', '-o', 'json'], {maxBuffer: 1 << 28}));
+			const faults = then.rows.filter(row => row.table === 'faults'), sum = list => list.reduce((n, row) => n + row.count, 0);
+			seen.push(await total(sums));
+			assert.equal(seen.at(-1), sum(faults.filter(row => row.stack && row.stack.length)), `from ${part.join(' to ')}`);
+			const rows = await sums.$eval('[data-table="faults"].table', e => e.querySelectorAll('tbody tr.row').length);
+			assert.equal(rows, Math.min(20, faults.length));
+			// A quantile is not known of a part.
+			const heads = await sums.$$eval('[data-table="faults"].table th', l => l.map(e => e.textContent));
+			const cell = await sums.$eval('[data-table="faults"].table tbody tr.row', (e, i) => e.children[i].textContent, heads.indexOf('P99'));
+			assert.equal(cell, '\u2013');
+		}
+		assert.ok(new Set(seen).size > 1 && seen.every(n => n < whole), `${seen.join()} of ${whole}`);
+		await press(sums, 'All of the time');
+		assert.equal(await total(sums), whole);
+		assert.equal(await sums.$$eval('.part-of', l => l.filter(e => !e.hidden).length), 0);
+	},
+	async 'each table says whether it is of the brushed part or of all of the time'({all}) {
+		assert.equal(await all.$$eval('.part-of', l => l.filter(e => !e.hidden).length), 0);
+		await all.focus('.cover');
+		await all.keyboard.press('ArrowRight');
+		const labels = await all.$$eval('.view.table', list => list.filter(e => e.querySelector('tbody tr') && !e.closest('[hidden]')).map(e => [e.dataset.table, e.querySelector('.part-of').offsetParent ? e.querySelector('.part-of').textContent : null]));
+		assert.ok(labels.every(l => l[1]), JSON.stringify(labels));
+		const of = Object.fromEntries(labels);
+		assert.match(of.faults, /^0 ns to /);
+		assert.equal(of.zones, 'of all of the time');
+		assert.equal(await all.$eval('.findings h2 .part-of', e => e.textContent).catch(() => 'of all of the time'), 'of all of the time');
+		await all.keyboard.press('Escape');
+		assert.equal(await all.$$eval('.part-of', l => l.filter(e => !e.hidden).length), 0);
+	},
 	async 'the pages of an object are strips coloured by node'({numa}) {
 		const {rows} = JSON.parse(fs.readFileSync(numaFile, 'utf8')), of = name => rows.filter(row => row.table === name);
 		const strips = await numa.$$eval('[data-table="pages"] svg.strip', list => list.map(e => e.querySelectorAll('rect').length));
@@ -279,17 +318,17 @@ const steps = {
 	let failed = 0;
 	try {
 		const {page, heard} = await open(browser, eventsPage), other = await open(browser, commandsPage), heap = await open(browser, heapPage);
-		const numa = await open(browser, numaPage), change = await open(browser, changePage), killed = killPage ? await open(browser, killPage) : {page: null, heard: []};
+		const numa = await open(browser, numaPage), change = await open(browser, changePage), sums = await open(browser, sumsPage), all = await open(browser, allPage), killed = killPage ? await open(browser, killPage) : {page: null, heard: []};
 		for (const [name, step] of Object.entries(steps)) {
 			try {
-				await step({page, other: other.page, heap: heap.page, killed: killed.page, numa: numa.page, change: change.page});
+				await step({page, other: other.page, heap: heap.page, killed: killed.page, numa: numa.page, change: change.page, sums: sums.page, all: all.page});
 				console.log('ok ' + name);
 			} catch (error) {
 				failed++;
 				console.log(`not ok ${name}: ${error.message}`);
 			}
 		}
-		for (const line of [...heard, ...other.heard, ...heap.heard, ...killed.heard, ...numa.heard, ...change.heard]) {
+		for (const line of [...heard, ...other.heard, ...heap.heard, ...killed.heard, ...numa.heard, ...change.heard, ...sums.heard, ...all.heard]) {
 			failed++;
 			console.log('not ok ' + line);
 		}

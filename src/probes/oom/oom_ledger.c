@@ -69,7 +69,7 @@ static const struct cell_column columns[] = {
 		"percpu and sockets of the machine: these are in its rest; what is in the swap "
 		"cache it counts as anonymous, tmpfs as shared memory",
 		row_cell),
-	CELL_NUMBER(struct ledger_row, bytes, "bytes", "BYTES", UNIT_BYTES, 0,
+	CELL_NUMBER(struct ledger_row, bytes, "bytes", "BYTES", UNIT_BYTES, COL_WEIGHT,
 		"memory in this row; all rows add up to MemTotal, of a group to its use"),
 	CELL_BY(0, "share_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "of that sum", share_cell),
 };

@@ -10,9 +10,11 @@ function unitText(unit, v) {
 	return magnitudeText('count', v) + (unit === 'count/s' ? '/s' : '');
 }
 
+const listText = tables => [...new Set(tables.map(t => lowerFirst(t.title || t.name)))].join(', ');
+
 class Course {
-	constructor(table, others, held) {
-		Object.assign(this, {table, others, held});
+	constructor(table, others, sums, held) {
+		Object.assign(this, {table, others, sums, held});
 		this.end = greatest([table, ...others].flatMap(t => t.rows), held ? held.end : 1, row => row.time_ns || 0) * 1.02;
 		this.plots = h('div', {class: 'plots'});
 		this.told = h('div', {class: 'hint told-course', 'aria-live': 'polite'});
@@ -164,7 +166,7 @@ class Course {
 	}
 
 	axis() {
-		const marks = [0, 0.25, 0.5, 0.75, 1].map(part => h('span', null, timeText(Math.round(part * this.end))));
+		const marks = [0, 0.25, 0.5, 0.75, 1].map(part => h('span', null, part ? timeText(Math.round(part * this.end)) : '0'));
 		this.plots.append(h('div', {class: 'plot axis-of'}, h('div', {class: 'plot-name'}), h('div', {class: 'axis'}, marks)));
 	}
 
@@ -216,15 +218,18 @@ class Course {
 
 	// What can be said of a part of the time, of which there is one or not.
 	words() {
-		const what = [...new Set(this.others.map(t => lowerFirst(t.title || t.name)))].join('; ');
+		const {held, others, sums} = this;
 		if (!range.chosen) {
-			if (!what && !this.held) return 'Sums, not single events, were recorded: the tables below are of all of the time.';
-			return 'Draw over a part of the time to see ' + [this.held ? 'the heap as it was then' : '', what ? 'only its events: ' + what : ''].filter(Boolean).join(', and ') + '.';
+			const seen = [held ? 'the heap as it was then' : '', others.length ? 'its single events' : '', sums.length ? 'what was counted in it' : ''].filter(Boolean);
+			if (!seen.length) return 'What was recorded says nothing of a part of the time: the tables below are of all of it.';
+			return `Draw over a part of the time to see ${seen.join(', and ')}. Each table then says which part it is of.`;
 		}
-		const heap = this.held && this.held.within(range.from, range.to);
+		const heap = held && held.within(range.from, range.to);
 		return `${timeText(Math.round(range.from))} to ${timeText(Math.round(range.to))}. ` +
-			(heap ? `Heap: ${bytesText(heap.bytes)} in ${plural(heap.blocks, 'block')} live at ${timeText(heap.to)}${heap.left ? ` (${bytesText(heap.left)} of it left behind by programs that had ended)` : ''}, at most ${bytesText(heap.peakBytes)} since ${timeText(heap.from)}.${this.held.cut ? ` ${plural(this.held.cut, 'smaller stack')} not in this file (--limit).` : ''} ` : '') +
-			(what ? `Only events in it: ${what}.` : heap ? '' : 'The tables below are sums over all of the time.');
+			(heap ? `Heap: ${bytesText(heap.bytes)} in ${plural(heap.blocks, 'block')} live at ${timeText(heap.to)}${heap.left ? ` (${bytesText(heap.left)} of it left behind by programs that had ended)` : ''}, at most ${bytesText(heap.peakBytes)} since ${timeText(heap.from)}.${held.cut ? ` ${plural(held.cut, 'smaller stack')} not in this file (--limit).` : ''} ` : '') +
+			(others.length ? `Events: ${listText(others)}. ` : '') +
+			(sums.length ? `Counts, in whole readings (about one a second): ${listText(sums)}. ` : '') +
+			(heap || others.length || sums.length ? 'Everything else is of all of the time.' : 'The tables below are of all of the time.');
 	}
 
 	show() {
@@ -251,7 +256,8 @@ function courseShow(sections) {
 		for (const s of sections.filter(s => s !== section && s.memwhy))
 			for (const t of s.memwhy.tables.filter(t => t.name === 'heap' && t.stackColumns.length === 1)) t.held = held;
 	}
-	const others = sections.filter(s => s !== section && s.memwhy).flatMap(s => s.memwhy.tables.filter(t => t.rows.length && hasTimes(t)));
-	sections[0].querySelector('.views').before(new Course(table, others, held).element);
+	const below = sections.filter(s => s !== section && s.memwhy).flatMap(s => s.memwhy.tables.filter(t => t.rows.length));
+	sections[0].querySelector('.views').before(new Course(table, below.filter(hasTimes), below.filter(t => t.parts), held).element);
+	for (const h2 of document.querySelectorAll('.findings h2')) h2.append(' ', range.label(null));
 	section.hidden = true;
 }

@@ -54,7 +54,7 @@ class Flame {
 		this.legend = h('div', {class: 'legend'});
 		this.hint = h('span', {class: 'hint'});
 		this.element.append(
-			h('header', null, h('h2', {'data-nav': this.table.title || this.table.name}, 'Flame graph: ' + lowerFirst(this.table.title || this.table.name)), this.hint),
+			h('header', null, h('h2', {'data-nav': this.table.title || this.table.name}, 'Flame graph: ' + lowerFirst(this.table.title || this.table.name)), range.label(this.table), this.hint),
 			h('div', {class: 'tools'}, metric,
 				select('Stack', this.table.stackColumns, c => c.title, c => {
 					this.stack = c;
@@ -308,7 +308,7 @@ class Flame {
 	}
 
 	unknown() {
-		return range.chosen && this.table.held && !Held.knows.includes(this.metric.name);
+		return range.chosen && !range.knows(this.table, this.metric.name);
 	}
 
 	zoom(node) {

@@ -6,7 +6,9 @@
  * {"report": the object of -o json, where a stack is its index in "stacks",
  *  "tables": [{"name", "title", "empty", "sort", "count" (of rows), "story", "columns":
  *             [{"name", "title", "type", "unit", "role", "help", "wide", "hidden", "weight",
- *             "below", "level", "change"}]}],
+ *             "below", "level", "change"}],
+ *             "parts": {"ends": [ns], "columns": [name], "rows": [[part, number a column, …]]}}],
+ *             (of each row, what it had in each part of the time; only where that is known)
  *  "stacks": [[index in "frames", innermost first]],
  *  "frames": [[function, rest of its line of text, module, file, 1: kernel, 2: inlined]]
  *             (module and file: index in "names", -1: none),
@@ -19,6 +21,7 @@
 #include "base/groups.h"
 #include "render/html/html_pack.h"
 #include "render/render_json_parts.h"
+#include "report/parts.h"
 #include "report/role.h"
 
 /* Stacks and their frames, each written once, under numbers in the order of first sight. */
@@ -242,6 +245,36 @@ static void column_add(struct json *j, const struct column *c)
 	json_end_object(j);
 }
 
+static void parts_add(struct json *j, const struct slice *v)
+{
+	const struct table_parts *p = v->t->parts;
+
+	json_key(j, "parts");
+	json_begin_object(j);
+	json_key(j, "ends");
+	json_begin_array(j);
+	vec_each (end, &p->of->ends_ns)
+		json_u64(j, *end);
+	json_end_array(j);
+	json_key(j, "columns");
+	json_begin_array(j);
+	vec_each (col, &p->cols)
+		json_str(j, v->t->cols[*col].name);
+	json_end_array(j);
+	json_key(j, "rows");
+	json_begin_array(j);
+	for (size_t i = 0; i < v->n_rows; i++) {
+		size_t row = v->rows[i];
+
+		json_begin_array(j);
+		for (size_t at = p->first.v[row]; at < p->first.v[row + 1]; at++)
+			json_u64(j, p->entries.v[at]);
+		json_end_array(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
 static void tables_add(struct json *j, const struct slices *vs)
 {
 	json_key(j, "tables");
@@ -261,6 +294,8 @@ static void tables_add(struct json *j, const struct slices *vs)
 		for (size_t i = 0; i < v->n_cols; i++)
 			column_add(j, slice_column(v, i));
 		json_end_array(j);
+		if (v->t->parts)
+			parts_add(j, v);
 		json_end_object(j);
 	}
 	json_end_array(j);

@@ -2,6 +2,8 @@
 #include "render/html/html.h"
 #include "render/render_facts.h"
 
+#define DOT "\u00a0· " /* no line begins with one */
+
 struct facts {
 	struct str *out;
 	struct str text; /* of the fact at hand */
@@ -22,7 +24,7 @@ static void fact_end(struct facts *f, const char *label)
 static void part_begin(struct facts *f)
 {
 	if (f->text.len)
-		str_add(&f->text, " · ");
+		str_add(&f->text, DOT);
 }
 
 static void host_add(struct facts *f, const struct rec_host *h)
@@ -56,8 +58,8 @@ static void cost_add(struct facts *f, const struct stream *s)
 		return;
 	fact_cpu_cost(&f->text, s);
 	if (fact_bpf_cost(&bpf, s))
-		str_addf(&f->text, " · %s", str_get(&bpf));
-	str_add(&f->text, " · ");
+		str_addf(&f->text, DOT "%s", str_get(&bpf));
+	str_add(&f->text, DOT);
 	fact_rss_cost(&f->text, s);
 	fact_end(f, "Cost of looking");
 }

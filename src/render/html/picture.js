@@ -23,7 +23,7 @@ class Heat {
 			this.amount = this.amounts[select.selectedIndex];
 			this.fill();
 		}}, this.amounts.map(c => h('option', null, grid.amounts[c.name])));
-		this.element = h('section', {class: 'view heats'}, h('header', null, h('h2', null, grid.title)),
+		this.element = h('section', {class: 'view heats'}, h('header', null, h('h2', null, grid.title), range.label(null)),
 			this.amounts.length > 1 ? h('div', {class: 'tools'}, h('label', null, 'Colour', select)) : null, this.box);
 		this.fill();
 	}

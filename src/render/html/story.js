@@ -2,12 +2,13 @@
 // free again, and the chain of control groups with their limits. Of each process two sizes are known, so
 // it is a straight line between them.
 
-const STORY_WIDE = 760, STORY_TALL = 170, STORY_LINES = 5, STORY_KILLS = 10;
+const STORY_WIDE = 760, STORY_LEAST = 300, STORY_TALL = 170, STORY_LINES = 5, STORY_KILLS = 10;
 
 class Story {
 	constructor(kill, processes, groups) {
 		const grew = processes.filter(p => p.bytes !== null && (p.victim || p.grown_bytes > 0)).sort((a, b) => b.victim - a.victim || b.grown_bytes - a.grown_bytes);
 		Object.assign(this, {kill, lines: grew.slice(0, STORY_LINES), more: Math.max(0, grew.length - STORY_LINES)});
+		this.wide = Math.max(STORY_LEAST, Math.min(STORY_WIDE, document.documentElement.clientWidth - 40));
 		this.before = greatest(this.lines, 1e8, p => p.span_ns || 0);
 		this.after = Math.max(kill.freed_ns || 0, this.before * 0.08);
 		this.most = greatest(this.lines, 1, p => p.bytes);
@@ -22,7 +23,7 @@ class Story {
 	}
 
 	x(ns) { // since the kill
-		return 8 + (ns + this.before) / (this.before + this.after) * (STORY_WIDE - 16);
+		return 8 + (ns + this.before) / (this.before + this.after) * (this.wide - 16);
 	}
 
 	y(bytes) {
@@ -46,8 +47,8 @@ class Story {
 
 	picture() {
 		const at = (ns, text, y, anchor) => h('text', {x: this.x(ns), y, 'text-anchor': anchor}, text), bottom = STORY_TALL - 8;
-		return h('svg', {width: STORY_WIDE, height: STORY_TALL, viewBox: `0 0 ${STORY_WIDE} ${STORY_TALL}`, role: 'img', 'aria-label': this.words() + '. ' + this.lines.map(p => this.sizes(p)).join('; ')},
-			h('line', {class: 'axis', x1: 0, x2: STORY_WIDE, y1: STORY_TALL - 24, y2: STORY_TALL - 24}),
+		return h('svg', {width: this.wide, height: STORY_TALL, viewBox: `0 0 ${this.wide} ${STORY_TALL}`, role: 'img', 'aria-label': this.words() + '. ' + this.lines.map(p => this.sizes(p)).join('; ')},
+			h('line', {class: 'axis', x1: 0, x2: this.wide, y1: STORY_TALL - 24, y2: STORY_TALL - 24}),
 			h('line', {class: 'kill', x1: this.x(0), x2: this.x(0), y1: 16, y2: STORY_TALL - 24}),
 			this.lines.map((p, i) => this.line(p, i)).reverse(),
 			at(-this.before, timeText(this.before) + ' before', bottom, 'start'), at(0, 'killed', 11, 'middle'), at(0, timeText(this.kill.time_ns), bottom, 'middle'));

@@ -1,6 +1,6 @@
 // A table that sorts, filters, opens its rows and gives CSV.
 
-const ROWS_AT_FIRST = 20, ROWS_MORE = 200;
+const ROWS_AT_FIRST = 20, ROWS_MORE = 200, ROWS_TO_FILTER = 4;
 
 const csvCell = text => /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 // As -o csv: what a spreadsheet would take for a formula has an apostrophe before it.
@@ -51,8 +51,8 @@ class Table {
 		this.grid = h('table');
 		this.foot = h('div', {class: 'foot'});
 		this.element.append(
-			h('header', null, h('h2', {'data-nav': t.title || t.name}, t.title || t.name)),
-			t.rows.length ? h('div', {class: 'tools'}, h('div', {class: 'grow'}, this.search), hidden ? every : null,
+			h('header', null, h('h2', {'data-nav': t.title || t.name}, t.title || t.name), t.rows.length ? range.label(t) : ''),
+			t.rows.length ? h('div', {class: 'tools'}, t.rows.length < ROWS_TO_FILTER ? null : h('div', {class: 'grow'}, this.search), hidden ? every : null,
 				h('button', {type: 'button', click: () => this.csv()}, 'CSV')) : '',
 			t.rows.length ? h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': t.title || t.name}, this.grid) : h('p', {class: 'hint'}, t.empty || 'No rows.'),
 			this.foot);

@@ -42,6 +42,14 @@ static void mark(struct fixture *f, u16 kind, u64 time_ns)
 	view_feed(f, &(struct rec_tick){.h = {sizeof(struct rec_tick), kind, 0, time_ns}});
 }
 
+static void stall(struct fixture *f, u64 start_ns, u64 ns)
+{
+	view_feed(f, &(struct stalls_event){
+			     .h = {sizeof(struct stalls_event), REC_STALLS_EVENT, 0, start_ns + ns},
+			     .start_ns = start_ns,
+			     .ns = ns});
+}
+
 /* The value of a series at a time of the recording, in milliseconds; -1: it has none there. */
 static double at(const struct fixture *f, const char *series, u64 ms)
 {
@@ -147,6 +155,26 @@ static void test_what_was_not_counted_is_not_there(void **state)
 	view_close(&f);
 }
 
+/* A long stall comes after short ones that began later; nobody waits for more than a second in one.
+ */
+static void test_a_stall_is_of_the_time_that_it_took(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f);
+	stall(&f, MS(900), 40 * NSEC_PER_MSEC);
+	stall(&f, MS(100), 1000 * NSEC_PER_MSEC);
+	view_report(&f);
+	assert_true(at(&f, "time in stalls", 50) == 0);
+	assert_true(at(&f, "time in stalls", 500) == 1e9);
+	assert_true(at(&f, "time in stalls", 905) == 2e9);
+	assert_true(at(&f, "time in stalls", 1050) == 1e9);
+	assert_true(
+		sum_of(&f, "time in stalls") > 1.039e9 && sum_of(&f, "time in stalls") < 1.041e9);
+	view_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +182,7 @@ int main(void)
 		cmocka_unit_test(test_a_short_end_is_no_peak),
 		cmocka_unit_test(test_readings_without_any_are_zero),
 		cmocka_unit_test(test_what_was_not_counted_is_not_there),
+		cmocka_unit_test(test_a_stall_is_of_the_time_that_it_took),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
