@@ -36,15 +36,13 @@ static int pid_add(struct scope *s, const char *word, struct err *err)
 static int pids_parse(struct scope *s, const char *text, struct err *err)
 {
 	_cleanup_free_ char *copy = strdup(text);
-	char *save = NULL;
+	char *rest = copy, *word;
 	int rc = 0;
 
 	if (!copy)
 		return -ENOMEM;
-	for (char *w = strtok_r(copy, ",", &save); w && !rc; w = strtok_r(NULL, ",", &save))
-		rc = pid_add(s, w, err);
-	if (!rc && !s->tasks.n)
-		return err_set(err, -EINVAL, "-p needs a process id");
+	while (!rc && (word = strsep(&rest, ",")))
+		rc = pid_add(s, word, err);
 	return rc;
 }
 

@@ -84,6 +84,11 @@ handed_on() { # COMMAND
 	mw_error 2 faults --nothinglikeit
 	mw_error 2 check --fail-on nosuch
 	recording_make good.mw
+	for list in $$, ,$$ $$,,$$ ,; do
+		try mw_error 2 faults -p $list --for 50ms
+		[[ $stderr == *"-p: '' is not a process id"* ]] || try refuse "-p $list"
+		try mw_error 2 faults -p $list --input good.mw
+	done
 	head -c $(($(stat -c %s good.mw) / 2)) good.mw >cut.mw
 	for c in $(commands_alone); do
 		mw "$c" --input cut.mw
