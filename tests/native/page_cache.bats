@@ -124,3 +124,11 @@ by_group() { # who is said to have had pages pushed out by a write to a file of 
 	[ "$got" -gt $((counted * 6 / 10)) ]
 	[ "$got" -lt $((counted * 11 / 10)) ]
 }
+
+@test "many small files that are read once are not counted as large ones that are read in vain" {
+	zoo_start tests/zoo/mail-index.py
+	look
+	jq -c '.findings[] | [.level, .title]' "$scratch/report"
+	jq -e '[.findings[] | select(.rule == "read-ahead" and (.title | test("mail-index")))] == []' \
+		"$scratch/report"
+}

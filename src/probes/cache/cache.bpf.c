@@ -1,7 +1,7 @@
 /*
  * Pages that come into the page cache and go from it. Of each file one page in CACHE_STRIDE is
- * followed; that it came back tells that pushing it out was a mistake. Folios are aligned to their
- * size, so those that hold such a page begin with one, or are smaller.
+ * followed; that it came back tells that pushing it out was a mistake. Which ones differs by file:
+ * most files are small, and were it the first page of each, a page of these would count as 64.
  */
 #include "bpf/common.bpf.h"
 #include "bpf/dentry.bpf.h"
@@ -77,14 +77,28 @@ static __always_inline u64 file_of(u64 of)
 	       BPF_CORE_READ(inode, i_ino);
 }
 
-/* Returns how many pages that are followed are in it, and where the first one is. */
+/* How far the first page that is followed is from this one. */
+static __always_inline u64 followed_after(u64 mapping, u64 index)
+{
+	u64 phase = mapping * 0x9e3779b97f4a7c15ULL >> 32;
+
+	return -(index + phase) % CACHE_STRIDE;
+}
+
+/* Returns how many pages that are followed are in it, and where the first one is. Folios are
+ * aligned to their size: most are known to be too small for that without a look at it. */
 static __always_inline u64 place_of(u64 of, struct place *ret)
 {
-	ret->index = folio_index(of);
-	if (ret->index % CACHE_STRIDE)
+	u64 index = folio_index(of), skip = followed_after(folio_mapping(of), index), n;
+
+	if (index && skip >= (index & -index))
 		return 0;
+	n = folio_pages(of);
+	if (skip >= n)
+		return 0;
+	ret->index = index + skip;
 	ret->mapping = file_of(of);
-	return (folio_pages(of) + CACHE_STRIDE - 1) / CACHE_STRIDE;
+	return (n - skip + CACHE_STRIDE - 1) / CACHE_STRIDE;
 }
 
 static __always_inline u32 device_of(u64 of)
