@@ -94,8 +94,9 @@ struct pain {
 	u64 max_bytes;     /* of one at its memory.high: its hard limit */
 	u64 disk_ns; /* for disks, which read it back; PSI of memory has but a part of these */
 	double refaults_second;
-	bool full;  /* of what cannot be reclaimed */
-	bool cheap; /* hardly anybody waited for what was read back */
+	bool passes; /* most of what it reads comes for the first time, the rest after long */
+	bool full;   /* of what cannot be reclaimed */
+	bool cheap;  /* hardly anybody waited for what was read back */
 };
 
 static u64 stalled_ns(const struct state *s, const struct report *r, const struct cgroup_usage *cg)
@@ -128,13 +129,17 @@ static bool is_cheap(const struct facts *f, const struct report *r, u64 refaults
 	       (all ? waited * (double)refaults / (double)all : waited) < CHEAP_SHARE;
 }
 
-/* Where next to nothing of what was pushed out meanwhile came back, what did come back had been out
- * for longer than the look. */
+/* Next to nothing of what was pushed out meanwhile came back: what did had been out for longer than
+ * the look. */
+static bool comes_late(const struct working_set *set)
+{
+	return set->read >= SEEN_MUCH && set->back * NEXT_TO_NOTHING < set->read;
+}
+
 static u64 out_bytes(const struct working_set *set, const struct pain *p, u64 page)
 {
-	if (set->read >= SEEN_MUCH && set->back * NEXT_TO_NOTHING < set->read)
-		return p->refault_bytes;
-	return working_set_out_least(set, p->refaults_second, page);
+	return comes_late(set) ? p->refault_bytes
+			       : working_set_out_least(set, p->refaults_second, page);
 }
 
 /* For disks, by what is read back: where a raise would spare it. */
@@ -169,6 +174,7 @@ static struct pain pain_of(
 	p.refaults_second = (double)p.refaults / report_seconds(r);
 	p.out_bytes = out_bytes(&set, &p, page);
 	p.out_most = working_set_out_most(&set, page);
+	p.passes = comes_late(&set) && p.file_refaults * 2 < set.read * CACHE_STRIDE;
 	p.disk_ns = disk_wait_ns(&s->sums.facts, cg, &p, page);
 	p.cheap &= report_share(r, p.disk_ns) < DISK_RISK;
 	p.grown_bytes = group_members_grown(&s->members, r, cg->cgroup);
@@ -187,7 +193,7 @@ static bool is_far(const struct cgroup_usage *cg, const struct pain *p)
 static bool is_stream(const struct cgroup_usage *cg, const struct pain *p)
 {
 	return cgroup_filler(cg) == BY_FILE && !p->full &&
-	       (p->refaults_second < REFAULTS_RISK || is_far(cg, p));
+	       (p->refaults_second < REFAULTS_RISK || p->passes || is_far(cg, p));
 }
 
 /* What has no file behind it has been swapped out, and there is room for more: a limit that was not
@@ -283,6 +289,9 @@ static const char *filler_text(
 				is_far(cg, p)
 					? "%.0f %% is page cache, of files many times as large: "
 					  "%.0f pages a second are read back (refaults)"
+				: p->passes
+					? "%.0f %% is page cache, most of it read once: %.0f pages "
+					  "a second are read back (refaults)"
 					: "%.0f %% is page cache, too little of it: %.0f pages a "
 					  "second are read back (refaults)",
 				(double)cg->file_bytes / all, p->refaults_second);

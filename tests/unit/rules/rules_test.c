@@ -831,6 +831,28 @@ static void test_cgroup_far(void **unused)
 	}
 }
 
+/* What comes back late, while most of what is read comes for the first time, is a stream that
+ * passes by files it has read before; where all of it comes back the group is too small. */
+static void test_cgroup_passes(void **unused)
+{
+	(void)unused;
+	for (u64 read = 1000; read <= 4000; read += 3000) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_cgroup_limit, 1);
+		PUT(&b, struct cache_agg, REC_CACHE_AGG, .cgroup = 4, .count = read);
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 4, .version = 1,
+			.h.flags = CGROUP_HAS_PARTS, .usage_bytes = 100 * MIB,
+			.limit_bytes = 100 * MIB, .file_bytes = 90 * MIB, .limit_hit_total = 9000,
+			.first_limit_hit_total = 2, .refault_file_total = 60000);
+		f = only(&b);
+		assert_int_equal(f->level, read > 1000 ? LEVEL_NOTE : LEVEL_WARNING);
+		assert_int_equal(!!strstr(f->title, "most of it read once"), read > 1000);
+		end(&b);
+	}
+}
+
 /* For whom the kernel keeps what fills a group: a program whose processes have it together; names
  * that do not exist, which fill any limit. Too few of either tell nothing. */
 static void test_cgroup_kept(void **unused)
@@ -1877,6 +1899,7 @@ int main(void)
 		cmocka_unit_test(test_cgroup_far),
 		cmocka_unit_test(test_cgroup_disk_waits),
 		cmocka_unit_test(test_cgroup_stream),
+		cmocka_unit_test(test_cgroup_passes),
 		cmocka_unit_test(test_cgroup_limit_reset),
 		cmocka_unit_test(test_cgroup_cache_left),
 		cmocka_unit_test(test_cgroup_refaults),
