@@ -16,6 +16,8 @@
 #define NEW_SECONDS 8.0 /* began within the look: what grew so long is told, … */
 #define NEW_FIT 0.97    /* … if it did like a clock */
 #define BOUND_S 60.0    /* room that is full before is no bound */
+/* What grew like a clock through the whole look, and is that old, is no start any more. */
+#define STEADY_NS (30 * NSEC_PER_SEC)
 
 /* The group nearest to its limit that a process is in. */
 static u64 room_in_group(const struct growth_seen *s, const struct report *r, u64 cgroup)
@@ -84,6 +86,14 @@ bool growth_is_young(const struct grown *g, const struct shape *s)
 	       growth_seconds(s) < LONG_S;
 }
 
+static bool is_young(const struct grown *g, const struct growth_verdict *d)
+{
+	bool steady = d->seconds >= NEW_SECONDS && d->fit >= CLOCKWORK &&
+		      g->start_ns + STEADY_NS <= g->anon.trend.last_ns;
+
+	return growth_is_young(g, &g->anon) && !steady;
+}
+
 /* A heap or a pool of a fixed size, or a guest, fills a mapping that is there: its address space
  * does not grow meanwhile, and it ends with what is mapped. Allocators map ahead, in ever larger
  * steps: what is full in a moment says nothing. */
@@ -112,10 +122,10 @@ bool growth_judge(const struct growth_seen *s, const struct report *r, const str
 		d.rate < MIN_RATE || d.grown < MIN_GROWTH ||
 		g->anon.trend.last_ns + GROWTH_GONE_NS < s->last_ns)
 		return false;
-	d.young = growth_is_young(g, &g->anon);
+	d.fit = trend_fit(&g->anon.trend);
+	d.young = is_young(g, &d);
 	d.newer = d.young && g->start_ns >= r->stream->first_ns;
 	when_it_hurts(s, r, g->cgroup, &d);
-	d.fit = trend_fit(&g->anon.trend);
 	bound_take(g, &d);
 	/* Where its group is full its ups and downs are of what is pushed out and comes back. */
 	if (d.drifts && d.left >= 0 && d.left < GROWTH_FULL_S)

@@ -1114,6 +1114,36 @@ static void test_growth_levels(void **unused)
 		LEVEL_RISK);
 }
 
+/* In its first minute growth may be a start; from half a minute on it is none if it goes like a
+ * clock through the whole look. */
+static void test_growth_steady_young(void **unused)
+{
+	static const struct {
+		u64 age, first;
+		bool bumpy;
+		int level;
+	} cases[] = {{25, 0, false, LEVEL_NOTE}, {35, 0, false, LEVEL_RISK},
+		{35, 0, true, LEVEL_NOTE}, {35, 8, false, LEVEL_NOTE}};
+	const u64 end = 100 * NSEC_PER_SEC;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fixture f;
+
+		begin(&f, &rule_growth);
+		f.stream.first_ns = end - 10 * NSEC_PER_SEC;
+		value(&f, "MemAvailable", 2048 * MIB);
+		for (u64 k = cases[i].first; k <= 20; k++)
+			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0,
+				end - 10 * NSEC_PER_SEC + HALF_SECOND(k), .tgid = 7,
+				.start_ns = end - cases[i].age * NSEC_PER_SEC,
+				.anon_bytes = (10 + k + (cases[i].bumpy ? k * 5 % 4 : 0)) * MIB,
+				.comm = "writer");
+		assert_int_equal(only(&f)->level, cases[i].level);
+		view_close(&f);
+	}
+}
+
 /* What its group may have counts, not what the machine has; page cache of the group makes room. */
 /* What is left between its ups and downs is what counts, where that is known. */
 static void test_growth_beneath(void **unused)
@@ -1492,6 +1522,7 @@ int main(void)
 		cmocka_unit_test(test_cold_start),
 		cmocka_unit_test(test_cold_program),
 		cmocka_unit_test(test_growth_levels),
+		cmocka_unit_test(test_growth_steady_young),
 		cmocka_unit_test(test_growth_in_group),
 		cmocka_unit_test(test_growth_young_in_group),
 		cmocka_unit_test(test_growth_bounded),
