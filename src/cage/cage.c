@@ -187,7 +187,6 @@ static const int session_never[] = {
 	SCMP_SYS(swapoff),
 	SCMP_SYS(acct),
 	SCMP_SYS(quotactl),
-	SCMP_SYS(syslog),
 	SCMP_SYS(iopl),
 	SCMP_SYS(ioperm),
 	SCMP_SYS(sethostname),
@@ -276,6 +275,19 @@ static int code_refuse(scmp_filter_ctx f)
 	return rc;
 }
 
+/* The log may be read: all of it at once, and its size. The rest clears it, takes from it, or sets
+ * what goes to the console. */
+static int log_refuse(scmp_filter_ctx f)
+{
+	static const int actions[] = {0, 1, 2, 4, 5, 6, 7, 8, 9}; /* SYSLOG_ACTION_*, syslog(2) */
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(actions) && !rc; i++)
+		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(syslog), 1,
+			SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)actions[i]));
+	return rc;
+}
+
 /* Maps are read, and programs attached again that are there: no new ones are. */
 static int programs_refuse(scmp_filter_ctx f)
 {
@@ -304,6 +316,8 @@ static int session_load(unsigned needs)
 		rc = calls_refuse(f, borrow, 1);
 	if (!rc)
 		rc = programs_refuse(f);
+	if (!rc)
+		rc = log_refuse(f);
 	/* A program that is started inherits all this, and maps its code. */
 	if (!rc && !(needs & CAGE_SPAWNS))
 		rc = code_refuse(f);

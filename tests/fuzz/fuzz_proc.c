@@ -17,6 +17,7 @@
 #include "sys/heap/managed.h"
 #include "sys/idset.h"
 #include "sys/kernel/kconfig.h"
+#include "sys/kernel/klog.h"
 #include "sys/kernel/kmsg.h"
 #include "sys/kernel/tracefs.h"
 #include "sys/keyvals.h"
@@ -346,8 +347,10 @@ static void fuzz_oomlog(const char *text, size_t n)
 	while (*p) {
 		enum oomlog_event event;
 
-		/* As records of /dev/kmsg where they are, else as bare lines. */
-		if (kmsg_parse(p, &r)) {
+		const char *line_of_syslog = p;
+
+		/* As records of /dev/kmsg or lines of syslog(2) where they are, else as bare lines. */
+		if (kmsg_parse(p, &r) && klog_parse(&line_of_syslog, &r)) {
 			size_t line = MIN(strcspn(p, "\n"), sizeof(r.text) - 1);
 
 			memcpy(r.text, p, line);

@@ -48,6 +48,26 @@ grow() {
 	jq -e '[.notes[]? | select(contains("before this"))] == []' "$now"
 }
 
+@test "oom: where /dev/kmsg cannot be opened, the kernel's report comes by syslog(2)" {
+	status=0
+	cat >"$BATS_TEST_TMPDIR/contained" <<-END
+		#!/bin/sh
+		exec unshare -m --propagation private sh -c 'mount -t tmpfs none /dev && mknod /dev/null c 1 3 && exec "\$0" "\$@"' $MEMWHY "\$@"
+	END
+	chmod +x "$BATS_TEST_TMPDIR/contained"
+	MEMWHY=$BATS_TEST_TMPDIR/contained
+	memwhy_start oom
+	grow 67108864 -s 8
+	[ "$status" -eq 137 ]
+	memwhy_stop
+	report '.methods.oom' | grep -q 'syslog(2)'
+	[ "$(report '[.rows[] | select(.table == "kills" and .pid == '"$grown"') | .killed] | add')" -eq 1 ]
+	[ "$(report '[.rows[] | select(.table == "ledger" and .source == "kernel'"'"'s report" and .of == "/'"$name"'") | .bytes] | add >= 66e6')" = true ]
+	# what the log had from before
+	"$MEMWHY" oom --for 100ms -o json --out "$BATS_TEST_TMPDIR/now.json"
+	jq -e --arg who "oom_grow ($grown) of group /$name" '[.notes[] | select(contains($who))] | length == 1' "$BATS_TEST_TMPDIR/now.json"
+}
+
 @test "oom: a kill at a cgroup's limit: victim, asker, limit, growth; counted as the kernel does" {
 	status=0
 	outer=$(oom_kills)

@@ -23,7 +23,7 @@
 #define LINES 20000 /* of the log, at one time: it holds fewer */
 
 struct sample {
-	int kmsg; /* -1: cannot be read */
+	struct kmsg *kmsg; /* NULL: cannot be read */
 	struct kmsg_record record;
 	struct oomlog log;
 	struct zoneinfo zones;
@@ -249,7 +249,9 @@ static int lines_read(struct capture *c, struct sample *s)
 {
 	int rc = 0, got = 1;
 
-	for (int i = 0; i < LINES && !rc && s->kmsg >= 0; i++) {
+	if (s->kmsg && c->ending)
+		kmsg_hurry(s->kmsg);
+	for (int i = 0; i < LINES && !rc && s->kmsg; i++) {
 		got = kmsg_read(s->kmsg, &s->record);
 		if (got == 1)
 			rc = line_take(c, s);
@@ -319,13 +321,14 @@ static int oom_sample(struct capture *c, void *state)
 	return rc ? rc : zones_sample(c, s);
 }
 
-static int log_tell(struct capture *c, int fd)
+/* @log, or where it is NULL why there is none. */
+static int log_tell(struct capture *c, const struct kmsg *log, int rc)
 {
 	char why[96];
 
-	if (fd >= 0)
-		return capture_method(c, OOM_LOG_DATA, "/dev/kmsg", NULL);
-	snprintf(why, sizeof(why), "/dev/kmsg: %s", strerror(-fd));
+	if (log)
+		return capture_method(c, OOM_LOG_DATA, kmsg_name(log), NULL);
+	snprintf(why, sizeof(why), "/dev/kmsg: %s", strerror(-rc));
 	/* Kills are seen without it: what is missing is no reason to doubt their number. */
 	return capture_missing(c, OOM_LOG_DATA, why, rights_are_root() ? NULL : RIGHTS_ROOT);
 }
@@ -339,10 +342,11 @@ struct past {
 
 static void past_read(struct sample *s, struct past *ret)
 {
-	int fd = kmsg_open(KMSG_OLDEST), got = 1;
+	struct kmsg *log = NULL;
+	int rc = kmsg_open(KMSG_OLDEST, &log), got = 1;
 
-	for (int i = 0; i < LINES && fd >= 0 && got; i++) {
-		got = kmsg_read(fd, &s->record);
+	for (int i = 0; i < LINES && !rc && got; i++) {
+		got = kmsg_read(log, &s->record);
 		if (got < 0 && got != -EPIPE)
 			break;
 		if (got != 1 || s->record.priority >= 8 ||
@@ -352,8 +356,7 @@ static void past_read(struct sample *s, struct past *ret)
 		ret->last_us = s->record.time_us;
 		ret->last = s->log.kill;
 	}
-	if (fd >= 0)
-		close(fd);
+	kmsg_close(log);
 	memset(&s->log, 0, sizeof(s->log));
 }
 
@@ -390,8 +393,8 @@ static int oom_open(struct capture *c, void *state, struct err *err)
 	struct sample *s = state;
 	int rc;
 
-	s->kmsg = kmsg_open(KMSG_NOW);
-	rc = log_tell(c, s->kmsg);
+	rc = kmsg_open(KMSG_NOW, &s->kmsg);
+	rc = log_tell(c, s->kmsg, rc);
 	if (!rc && capture_named(c) && is_of_all(&c->opt.scope))
 		rc = past_tell(c, s);
 	if (!rc)
@@ -403,8 +406,7 @@ static void oom_close(void *state)
 {
 	struct sample *s = state;
 
-	if (s->kmsg >= 0)
-		close(s->kmsg);
+	kmsg_close(s->kmsg);
 	for (u32 i = 0; i < s->n_waited; i++)
 		close(s->waited[i].fd);
 	zoneinfo_free(&s->zones);
@@ -413,10 +415,11 @@ static void oom_close(void *state)
 
 static int survey(struct capture *c)
 {
-	int fd = kmsg_open(KMSG_NOW), rc = log_tell(c, fd);
+	struct kmsg *log = NULL;
+	int rc = kmsg_open(KMSG_NOW, &log);
 
-	if (fd >= 0)
-		close(fd);
+	rc = log_tell(c, log, rc);
+	kmsg_close(log);
 	return rc ? rc : gfp_tell(c, false);
 }
 

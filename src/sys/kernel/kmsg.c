@@ -5,9 +5,21 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/units.h"
+#include "sys/kernel/klog.h"
 #include "sys/root.h"
 #include "sys/scan.h"
+
+#define LOOK_NS NSEC_PER_SEC /* reading all of a log of 128 KiB takes half a millisecond */
+
+struct kmsg {
+	int fd;     /* of /dev/kmsg; below 0: syslog(2) is asked instead */
+	char *text; /* what it said last */
+	size_t size;
+	u64 looked_ns;
+	struct klog log;
+};
 
 /* msg_add_ext_text() of kernel/printk/printk.c writes what is not printable, and the backslash, as
  * \xHH. */
@@ -50,7 +62,7 @@ int kmsg_parse(const char *record, struct kmsg_record *ret)
 	return 0;
 }
 
-int kmsg_open(enum kmsg_from from)
+static int device_open(enum kmsg_from from)
 {
 	char path[PATH_MAX];
 	int rc = sys_path(path, "/dev/kmsg"), fd;
@@ -68,7 +80,69 @@ int kmsg_open(enum kmsg_from from)
 	return fd;
 }
 
-int kmsg_read(int fd, struct kmsg_record *ret)
+/* Reads all of the log once more, at most once in LOOK_NS. 1: it did. */
+static int text_read(struct kmsg *k)
+{
+	u64 now = clock_mono_ns();
+	int rc;
+
+	if (k->text && now < k->looked_ns + LOOK_NS)
+		return 0;
+	rc = klog_text(&k->text, &k->size);
+	if (rc)
+		return rc;
+	k->looked_ns = now;
+	klog_begin(&k->log, k->text);
+	return 1;
+}
+
+static int text_open(struct kmsg *k, enum kmsg_from from)
+{
+	static struct kmsg_record r;
+	const char *text;
+	int rc;
+
+	if (*sys_root()) /* the log of this machine is none of a captured tree */
+		return -ENOENT;
+	rc = text_read(k);
+	if (rc < 0)
+		return rc;
+	text = k->text;
+	if (*text && klog_parse(&text, &r) == -ENODATA)
+		return -ENODATA;
+	while (from == KMSG_NOW && klog_next(&k->log, &r))
+		;
+	return 0;
+}
+
+int kmsg_open(enum kmsg_from from, struct kmsg **ret)
+{
+	struct kmsg *k = calloc(1, sizeof(*k));
+	int rc;
+
+	if (!k)
+		return -ENOMEM;
+	k->fd = device_open(from);
+	if (k->fd < 0 && text_open(k, from)) {
+		rc = k->fd;
+		kmsg_close(k);
+		return rc;
+	}
+	*ret = k;
+	return 0;
+}
+
+const char *kmsg_name(const struct kmsg *k)
+{
+	return k->fd >= 0 ? "/dev/kmsg" : "syslog(2), once a second";
+}
+
+void kmsg_hurry(struct kmsg *k)
+{
+	k->looked_ns = 0;
+}
+
+static int device_read(int fd, struct kmsg_record *ret)
 {
 	char buf[KMSG_RECORD_MAX + 1];
 	ssize_t n;
@@ -83,4 +157,27 @@ int kmsg_read(int fd, struct kmsg_record *ret)
 		if (!kmsg_parse(buf, ret))
 			return 1;
 	}
+}
+
+int kmsg_read(struct kmsg *k, struct kmsg_record *ret)
+{
+	int rc;
+
+	if (k->fd >= 0)
+		return device_read(k->fd, ret);
+	rc = klog_next(&k->log, ret);
+	if (rc)
+		return rc;
+	rc = text_read(k);
+	return rc == 1 ? klog_next(&k->log, ret) : rc;
+}
+
+void kmsg_close(struct kmsg *k)
+{
+	if (!k)
+		return;
+	if (k->fd >= 0)
+		close(k->fd);
+	free(k->text);
+	free(k);
 }

@@ -3,15 +3,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/klog.h>
 
 #include "sys/idset.h"
+#include "sys/kernel/klog.h"
 #include "sys/root.h"
 #include "sys/scan.h"
-
-#define LOG_READ_ALL 3 /* SYSLOG_ACTION_READ_ALL, syslog(2) */
-#define LOG_SIZE 10    /* SYSLOG_ACTION_SIZE_BUFFER */
-#define LOG_MAX (16 << 20)
 
 /* Both allocators say it: "Embedded 53 pages/cpu s186136" and "53 4K pages/cpu s186136". */
 int percpu_first_parse(const char *log, u64 *ret_pages)
@@ -49,21 +45,13 @@ static int units_read(u64 *ret)
 
 int percpu_first_read(u64 *ret_bytes)
 {
-	int size = klogctl(LOG_SIZE, NULL, 0), n;
 	_cleanup_free_ char *log = NULL;
+	size_t size = 0;
 	u64 pages, units;
-	int rc;
+	int rc = klog_text(&log, &size);
 
-	if (size < 0)
-		return -errno;
-	log = malloc((size_t)MIN(size, LOG_MAX) + 1);
-	if (!log)
-		return -ENOMEM;
-	n = klogctl(LOG_READ_ALL, log, MIN(size, LOG_MAX));
-	if (n < 0)
-		return -errno;
-	log[n] = '\0';
-	rc = percpu_first_parse(log, &pages);
+	if (!rc)
+		rc = percpu_first_parse(log, &pages);
 	if (!rc)
 		rc = units_read(&units);
 	if (!rc)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -215,6 +216,16 @@ static int do_mount(void)
 	return tried(mount("none", "/nonexistent", "tmpfs", 0, NULL));
 }
 
+static int do_log_read(void)
+{
+	return tried(klogctl(10, NULL, 0)); /* SYSLOG_ACTION_SIZE_BUFFER */
+}
+
+static int do_log_unread(void)
+{
+	return tried(klogctl(9, NULL, 0)); /* SYSLOG_ACTION_SIZE_UNREAD: needs what reading it does */
+}
+
 static int do_unshare(void)
 {
 	return tried(unshare(CLONE_FS));
@@ -240,18 +251,21 @@ static const struct attempt session_attempts[] = {
 	{"capset", do_capset, -EPERM, -EPERM},
 	{"mount", do_mount, -EPERM, -EPERM},
 	{"unshare", do_unshare, -EPERM, -EPERM},
+	{"read the log", do_log_read, 0, 0},
+	{"more of the log", do_log_unread, -EPERM, -EPERM},
 };
 
 static int session_in(const struct attempt *a, unsigned needs)
 {
+	static const int log[] = {CAP_SYSLOG};
 	int status;
 	pid_t pid = fork();
 
 	if (!pid) {
 		struct err err = {};
 
-		_exit(cage_capabilities(NULL, 0, &err) || cage_session(needs, &err) ? 255
-										    : -a->run());
+		_exit(cage_capabilities(log, 1, &err) || cage_session(needs, &err) ? 255
+										   : -a->run());
 	}
 	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
 	assert_true(WIFEXITED(status));

@@ -1,5 +1,6 @@
-/* Tests of sys/kernel/kmsg.h and sys/memory/oomlog.h, on what 5.10, 6.1, 6.12 and 7.3 wrote. */
+/* Tests of sys/kernel/kmsg.h, klog.h and sys/memory/oomlog.h, on what 5.10, 6.1, 6.12 and 7.3 wrote. */
 #include "data/sys/fixture.h"
+#include "sys/kernel/klog.h"
 #include "sys/kernel/kmsg.h"
 #include "sys/memory/oomlog.h"
 
@@ -327,6 +328,65 @@ static void test_records(void **state)
 	assert_int_equal(strlen(r.text), KMSG_TEXT_MAX - 1);
 }
 
+static void test_log_lines(void **state)
+{
+	static const char *const bad[] = {"", "<6", "x", "<x>[    1.000000] t", "[    1.000000] t"};
+	static const char *const timeless[] = {"<6>t", "<6>[ T1] t", "<6>[    1.5] t", "<6>[1.] t"};
+	static struct kmsg_record r;
+	const char *text;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(klog_parse((text = bad[i], &text), &r), -EINVAL);
+	for (size_t i = 0; i < ARRAY_SIZE(timeless); i++)
+		assert_int_equal(klog_parse((text = timeless[i], &text), &r), -ENODATA);
+	text = "<14>[ 1170.000814] Tasks\n<6>[    0.5";
+	assert_int_equal(klog_parse(&text, &r), 0);
+	assert_int_equal(r.priority, 14);
+	assert_int_equal(r.time_us, 1170000814);
+	assert_string_equal(r.text, "Tasks");
+	assert_string_equal(text, "<6>[    0.5");
+	text = "<3>[12345678.999999][   T12] [  pid  ]";
+	assert_int_equal(klog_parse(&text, &r), 0);
+	assert_int_equal(r.time_us, 12345678999999);
+	assert_string_equal(r.text, "[  pid  ]");
+}
+
+/* The texts of the lines that come next, as one. */
+static const char *log_rest(struct klog *k, const char *text)
+{
+	static struct kmsg_record r;
+	static char all[64];
+	int rc;
+
+	*all = '\0';
+	klog_begin(k, text);
+	while ((rc = klog_next(k, &r)))
+		strcat(all, rc < 0 ? "!" : r.text);
+	return all;
+}
+
+static void test_log_goes_on(void **state)
+{
+	struct klog k = {};
+
+	(void)state;
+	assert_string_equal(log_rest(&k, ""), "");
+	assert_string_equal(log_rest(&k, "<6>[    1.000000] a\n<6>[    2.000000] b\n"), "ab");
+	assert_string_equal(log_rest(&k, "<6>[    1.000000] a\n<6>[    2.000000] b\n"), "");
+	/* of the same microsecond, and a line that is none */
+	assert_string_equal(
+		log_rest(&k, "<6>[    2.000000] b\n<6>[    2.000000] c\nx\n<6>[    3.000000] d\n"),
+		"cd");
+	assert_string_equal(
+		log_rest(&k, "<6>[    2.000000] c\n<6>[    3.000000] d\n<6>[    3.000000] e\n"), "e");
+	assert_string_equal(log_rest(&k, "<6>[    3.000000] d\n<6>[    3.000000] e\n"), "");
+	/* what was given last is gone */
+	assert_string_equal(log_rest(&k, "<6>[    5.000000] f\n<6>[    6.000000] g\n"), "!fg");
+	assert_string_equal(log_rest(&k, ""), "");
+	assert_string_equal(log_rest(&k, "<6>[    6.000000] g\n<6>[    7.000000] h\n"), "h");
+}
+
 static void test_dropped(void **state)
 {
 	static const char *const others[] = {"", "): drop_caches: 3", "(1): drop_caches: 3",
@@ -356,6 +416,8 @@ int main(void)
 		cmocka_unit_test(test_memory_version_1),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_without_header),
+		cmocka_unit_test(test_log_lines),
+		cmocka_unit_test(test_log_goes_on),
 		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_group_without_use),
