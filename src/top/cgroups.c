@@ -21,7 +21,7 @@ static int own_sum(const struct top_view *v, const struct report *r, struct grou
 			return -ENOMEM;
 		own->processes += p->now.h.size != 0;
 		own->major += p->major;
-		own->stall_ns += top_waited_ns(r, p, p->stall_ns);
+		own->stall_ns += top_waited_ns(r, p, top_stall_ns(p));
 	}
 	return 0;
 }

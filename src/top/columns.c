@@ -39,8 +39,10 @@ static const struct column processes[] = {
 		"time its threads spent in page faults that ended in the interval, as a share of "
 		"wall time: up to 100 % a thread (BPF, of the faults whose duration is known)"},
 	[TOP_STALL] = {"stall_ratio", "STALL%", CELL_F64, UNIT_RATIO, COL_MAIN,
-		"time its threads waited in allocations for reclaim or compaction, as a share of "
-		"wall time: up to 100 % a thread (BPF)"},
+		"time its threads waited in allocations for reclaim or compaction, or for memory "
+		"to be read back from swap, as a share of wall time: up to 100 % a thread (BPF; of "
+		"a private mapping of a file swap-ins are not known; reclaim within one is in "
+		"both)"},
 	[TOP_CPU] = {"cpu_ratio", "CPU%", CELL_F64, UNIT_RATIO, COL_LESSER,
 		"CPU time, as a share of one CPU (/proc/PID/stat)"},
 	[TOP_TABLE_BYTES] = {"page_table_bytes", "PTABLES", CELL_U64, UNIT_BYTES,
@@ -129,7 +131,7 @@ static const struct column groups[] = {
 	[TOP_G_MAJOR] = {"major_per_s", "MAJOR/s", CELL_F64, UNIT_COUNT, COL_LESSER,
 		"major page faults of these a second"},
 	[TOP_G_STALL] = {"stall_ratio", "STALL%", CELL_F64, UNIT_RATIO, 0,
-		"time these waited in allocations, as a share of wall time (BPF)"},
+		"time these waited in allocations and for swap, as a share of wall time (BPF)"},
 	[TOP_G_LEVEL] = {"level", "LEVEL", CELL_U64, UNIT_ID, COL_WIDE, "its depth: 0 is the root"},
 };
 
@@ -210,6 +212,11 @@ static const struct column zones[] = {
 		"watermark: kswapd sleeps again"},
 	[TOP_Z_BLOCKS] = {"free_blocks", "FREE BLOCKS BY ORDER", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"free blocks of 1, 2, 4 ... pages (/proc/buddyinfo)"},
+	[TOP_Z_KSWAPD] = {"kswapd_ratio", "KSWAPD%", CELL_F64, UNIT_RATIO, 0,
+		"CPU time of the node's kswapd, as a share of one CPU; the same for each zone of a "
+		"node (/proc/PID/stat, in clock ticks)"},
+	[TOP_Z_KCOMPACTD] = {"kcompactd_ratio", "KCOMPACTD%", CELL_F64, UNIT_RATIO, 0,
+		"the same of its kcompactd"},
 };
 
 static const struct column paths[] = {

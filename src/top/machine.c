@@ -190,6 +190,27 @@ static const char *blocks_text(struct report *r, const struct frag_zone *z)
 	return report_text(r, "%s", str_get(&s));
 }
 
+/* How much the threads of a node worked that reclaim and compact. */
+static void thread_cells(const struct top_view *v, struct report *r, struct cell *row, u32 node)
+{
+	static const struct {
+		u8 cell;
+		const char *name;
+	} threads[] = {{TOP_Z_KSWAPD, "kswapd"}, {TOP_Z_KCOMPACTD, "kcompactd"}};
+	double seconds = top_seconds(r, v->due.values_first_ns, v->due.values_ns);
+
+	if (v->due.values_ns < v->due.values_first_ns + RATE_NS) /* of one sample */
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+		char name[SYSTEM_NAME_LEN];
+
+		snprintf(name, sizeof(name), "%s%u", threads[i].name, node);
+		if (facts_known(&v->facts, name))
+			row[threads[i].cell] = cell_f64(MIN(
+				(double)facts_delta(&v->facts, name) / 1e9 / seconds, 1.0));
+	}
+}
+
 static void zones_report(struct top_view *v, struct report *r)
 {
 	struct table *t = top_table(r, TOP_ZONES, "Zones");
@@ -205,6 +226,7 @@ static void zones_report(struct top_view *v, struct report *r)
 		row[TOP_Z_ZONE] = cell_text(report_textn(r, z->zone, sizeof(z->zone)));
 		row[TOP_Z_FREE] = cell_u64(zone_free_pages(z) * page);
 		row[TOP_Z_BLOCKS] = cell_text(blocks_text(r, z));
+		thread_cells(v, r, row, z->node);
 		if (!(z->flags & FRAG_MARKS))
 			continue;
 		row[TOP_Z_MIN] = cell_u64(z->min_pages * page);

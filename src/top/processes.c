@@ -70,7 +70,7 @@ static void event_cells(struct report *r, struct cell *row, const struct top_pro
 		row[TOP_FAULT] = cell_share(r, top_waited_ns(r, p, p->fault_ns));
 	}
 	if (stream_probe_active(r->stream, "stalls"))
-		row[TOP_STALL] = cell_share(r, top_waited_ns(r, p, p->stall_ns));
+		row[TOP_STALL] = cell_share(r, top_waited_ns(r, p, top_stall_ns(p)));
 }
 
 static u64 limit_of(const struct cgroup_usage *u)

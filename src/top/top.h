@@ -130,6 +130,8 @@ enum top_zone_column {
 	TOP_Z_LOW,
 	TOP_Z_HIGH,
 	TOP_Z_BLOCKS,
+	TOP_Z_KSWAPD,
+	TOP_Z_KCOMPACTD,
 	TOP_ZONE_COLUMNS,
 };
 

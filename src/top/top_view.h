@@ -19,6 +19,7 @@ struct top_process {
 	u64 cgroup;                 /* as events say, where there is no sample */
 	u64 minor, major, fault_ns; /* of the interval */
 	u64 stalls, stall_ns;
+	u64 swap_in_ns; /* of fault_ns */
 	char comm[COMM_LEN];
 };
 
@@ -98,6 +99,12 @@ static inline struct cell cell_per_s(const struct report *r, u64 n)
 static inline struct cell cell_share(const struct report *r, u64 ns)
 {
 	return cell_f64((double)ns / 1e9 / report_seconds(r));
+}
+
+/* For reclaim and compaction, and for what was read back from swap. */
+static inline u64 top_stall_ns(const struct top_process *p)
+{
+	return p->stall_ns + p->swap_in_ns;
 }
 
 /* What threads of a process waited for: of a wait that began before the interval and ended in it

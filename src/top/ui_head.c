@@ -334,6 +334,28 @@ static void blocks_draw(struct canvas *c, int y, int x, const char *blocks)
 	}
 }
 
+/* Which of the node's threads are at work. Returns the column behind. */
+static int threads_draw(const struct ui *ui, struct canvas *c, int y, int x, size_t row)
+{
+	static const struct {
+		size_t column;
+		const char *word;
+	} threads[] = {{TOP_Z_KSWAPD, "kswapd"}, {TOP_Z_KCOMPACTD, "kcompactd"}};
+	const struct table *t = &ui->scene.tables[TOP_ZONES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+		const struct cell *v = table_cell(t, row, threads[i].column);
+		_cleanup_str_ struct str s = {};
+
+		if (v->type != CELL_F64 || v->f <= 0)
+			continue;
+		x = canvas_put(c, y, x, c->cols, STYLE_DIM, threads[i].word) + 1;
+		ui_cell_add(&s, &t->cols[threads[i].column], v);
+		x = canvas_put(c, y, x, c->cols, share_style(v), str_get(&s)) + 2;
+	}
+	return x;
+}
+
 static void zone_draw(const struct ui *ui, struct canvas *c, int y, size_t row)
 {
 	const struct table *t = &ui->scene.tables[TOP_ZONES];
@@ -362,6 +384,7 @@ static void zone_draw(const struct ui *ui, struct canvas *c, int y, size_t row)
 		x = canvas_putf(c, y, x, c->cols, STYLE_DIM, "min %s  low %s", fmt_bytes(a, min->u),
 			    fmt_bytes(b, low->u)) +
 		    2;
+	x = threads_draw(ui, c, y, x, row);
 	x = canvas_put(c, y, x, c->cols, STYLE_DIM, "by order") + 1;
 	if (blocks->type == CELL_TEXT)
 		blocks_draw(c, y, x, blocks->text);

@@ -358,7 +358,8 @@ static void help_fill(struct ui *ui, int width)
 		"TREND   the column that is sorted by over the last eight intervals; RSS or USAGE "
 		"where that is text, PID or LEVEL, and in the tree",
 		"MINOR/s, MAJOR/s, FAULT%   page faults, and the time spent in them",
-		"STALL%   time that allocations waited for reclaim or compaction",
+		"STALL%   time that allocations waited for reclaim or compaction, and faults for "
+		"swap",
 		"OOM   the process with the highest is killed first",
 		"LIMIT, ROOM   the lowest limit of its groups, and what is left below one",
 		"man memwhy-top has all columns and where each number is from.",

@@ -108,6 +108,7 @@ static int fault_feed(struct top_view *v, const struct faults_agg *r)
 	if (!p)
 		return -ENOMEM;
 	p->fault_ns += r->total_ns;
+	p->swap_in_ns += fault_is_swap_in(r) ? r->total_ns : 0;
 	if (major)
 		p->major += r->count;
 	else
@@ -193,7 +194,7 @@ static void processes_reset(struct top_view *v)
 
 		if (!(p->now.h.flags & PROCESS_EVERY)) /* it is sampled when it has changed */
 			p->was = p->now;
-		p->minor = p->major = p->fault_ns = p->stalls = p->stall_ns = 0;
+		p->minor = p->major = p->fault_ns = p->swap_in_ns = p->stalls = p->stall_ns = 0;
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "probes/probe.h"
 #include "probes/system/system_counts.h"
 #include "probes/system/system_settings.h"
+#include "probes/system/system_threads.h"
 #include "sys/keyvals.h"
 #include "sys/memory/pressure.h"
 #include "sys/memory/thp.h"
@@ -98,6 +99,7 @@ struct system {
 	struct system_pressure pressure[ARRAY_SIZE(resources)]; /* as sent */
 	struct system_settings settings;
 	struct system_counts counts;
+	struct system_threads threads;
 	struct str text;
 	u64 last_ns;
 };
@@ -259,6 +261,8 @@ static int system_open(struct capture *c, void *state, struct err *err)
 		.not = meminfo_not,
 	};
 	if (!rc)
+		rc = system_threads_find(&s->threads);
+	if (!rc)
 		rc = system_settings_send(c, &s->settings);
 	return rc ? err_errno(err, rc, "system") : 0;
 }
@@ -278,6 +282,8 @@ static int system_sample(struct capture *c, void *state)
 	for (u8 i = SYSTEM_MEMORY; i < ARRAY_SIZE(resources) && !rc; i++)
 		rc = pressure_sample(c, s, i);
 	if (!rc)
+		rc = system_threads_send(c, &s->threads);
+	if (!rc)
 		rc = system_counts_send(c, &s->counts, now);
 	if (!rc && c->ending)
 		rc = system_settings_send(c, &s->settings);
@@ -294,6 +300,7 @@ static void system_close(void *state)
 	}
 	system_settings_free(&s->settings);
 	system_counts_free(&s->counts);
+	system_threads_free(&s->threads);
 	str_free(&s->text);
 }
 

@@ -10,6 +10,7 @@ enum system_source {
 	SYSTEM_SYSCTL = 3,  /* /proc/sys, by its sysctl name, in its own unit */
 	SYSTEM_SETTING = 4, /* /sys/kernel/mm and the like: a number, or a word in text */
 	SYSTEM_COUNT = 5,   /* the kernel's own objects (sys/memory/counts.h), once a second */
+	SYSTEM_THREAD = 6,  /* kswapd and kcompactd of each node, by name: CPU time in ns */
 };
 
 #define SYSTEM_NAME_LEN 40
@@ -29,7 +30,8 @@ enum system_source {
 		"the kernel's own unit")                                                           \
 	F(R, u16, source, ID,                                                                      \
 		"1 /proc/vmstat, counted since boot; 2 /proc/meminfo; 3 sysctl; 4 "                \
-		"/sys/kernel/mm; 5 the kernel's counts of its own objects")                        \
+		"/sys/kernel/mm; 5 the kernel's counts of its own objects; 6 CPU time of a "       \
+		"kernel thread in ns, by its name")                                                \
 	F(R, u8[6], reserved, HIDDEN, "")                                                          \
 	F(R, char[SYSTEM_NAME_LEN], name, NONE,                                                    \
 		"name in its file; settings: path, with thp/ for transparent_hugepage/")           \

@@ -671,6 +671,11 @@ static void test_what_has_no_room(void **state)
 	row[TOP_Z_BLOCKS] = cell_text("17314 9013 32");
 	assert_string_equal(line(&w, 5),
 		"Free  node 0 Normal 300 MiB  min 34.0 MiB  low 43.0 MiB  by order 17314 9013 32");
+	row[TOP_Z_BLOCKS] = cell_text("17 9 3");
+	row[TOP_Z_KSWAPD] = cell_f64(0.12);
+	row[TOP_Z_KCOMPACTD] = cell_f64(0); /* not at work */
+	assert_string_equal(line(&w, 5),
+		"Free  node 0 Normal 300 MiB  min 34.0 MiB  low 43.0 MiB  kswapd 12.0 %  by order");
 	ui_key(&w.ui, 'f');
 	assert_non_null(strstr(line(&w, 8), "…"));
 	watch_end(&w);

@@ -289,6 +289,82 @@ static void test_a_thread_waits_no_longer_than_the_interval(void **state)
 	view_close(&f);
 }
 
+/* What waits for swap waits for memory: of a file's page it is not known. */
+static void test_swap_ins_are_stalls(void **state)
+{
+	struct process_memory m = {
+		.h.flags = PROCESS_EVERY | PROCESS_EXACT, .tgid = 5, .start_ns = 5, .threads = 2};
+	struct faults_agg fault = {.tgid = 5, .count = 1, .total_ns = SEC / 4, .comm = "p5"};
+	struct stalls_agg stall = {.tgid = 5, .count = 1, .total_ns = SEC / 2, .comm = "p5"};
+	struct fixture f;
+	const struct table *t;
+
+	(void)state;
+	put_begin(&f);
+	put_method(&f, "faults");
+	put_method(&f, "stalls");
+	m.cgroup = 11;
+	PUT(&f, m, REC_PROCESS_MEMORY, SEC);
+	PUT(&f, stall, REC_STALLS_AGG, 2 * SEC);
+	fault.map = MAPPING_ANON; /* minor */
+	PUT(&f, fault, REC_FAULTS_AGG, 2 * SEC);
+	fault.flags = FAULT_MAJOR;
+	PUT(&f, fault, REC_FAULTS_AGG, 2 * SEC);
+	fault.map = MAPPING_FILE;
+	PUT(&f, fault, REC_FAULTS_AGG, 2 * SEC);
+	put_tick(&f, 2 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "top");
+	assert_true(cell_of(t, 0, "stall_ratio")->f == 0.75);
+	assert_true(cell_of(t, 0, "fault_ratio")->f == 0.75);
+	interval_next(&f);
+	view_again(&f);
+	PUT(&f, m, REC_PROCESS_MEMORY, 3 * SEC);
+	put_tick(&f, 3 * SEC);
+	view_report(&f);
+	assert_true(cell_of(view_table_of(&f, "top"), 0, "stall_ratio")->f == 0);
+	view_close(&f);
+}
+
+static void put_zone(struct fixture *f, u32 node, u64 time_ns)
+{
+	struct frag_zone z = {.node = node, .orders = 1, .zone = "Normal", .free_blocks = {100}};
+
+	PUT(f, z, REC_FRAG_ZONE, time_ns);
+}
+
+/* Of each node, as a share of one CPU between the last two samples. */
+static void test_threads_of_nodes(void **state)
+{
+	struct fixture f;
+	const struct table *t;
+
+	(void)state;
+	put_begin(&f);
+	put_zone(&f, 0, SEC);
+	put_zone(&f, 1, SEC);
+	put_value(&f, SYSTEM_THREAD, "kswapd0", 5 * SEC, SEC);
+	put_value(&f, SYSTEM_THREAD, "kcompactd0", SEC, SEC);
+	put_value(&f, SYSTEM_THREAD, "kswapd1", 7 * SEC, SEC);
+	put_tick(&f, SEC + 1);
+	view_report(&f);
+	t = view_table_of(&f, "zones");
+	assert_int_equal(cell_of(t, 0, "kswapd_ratio")->type, CELL_EMPTY); /* one sample */
+	interval_next(&f);
+	view_again(&f);
+	put_value(&f, SYSTEM_THREAD, "kswapd0", 6 * SEC, 3 * SEC);
+	put_value(&f, SYSTEM_THREAD, "kswapd1", 99 * SEC, 3 * SEC);
+	put_tick(&f, 3 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "zones");
+	assert_true(cell_of(t, row_of(t, "node", 0), "kswapd_ratio")->f == 0.5);
+	assert_true(cell_of(t, row_of(t, "node", 0), "kcompactd_ratio")->f == 0);
+	assert_true(cell_of(t, row_of(t, "node", 1), "kswapd_ratio")->f == 1.0);
+	assert_int_equal(
+		cell_of(t, row_of(t, "node", 1), "kcompactd_ratio")->type, CELL_EMPTY);
+	view_close(&f);
+}
+
 static void put_group(
 	struct fixture *f, u64 id, const char *path, u64 usage, u64 limit, u64 time_ns)
 {
@@ -459,6 +535,8 @@ int main(void)
 		cmocka_unit_test(test_who_is_not_sampled_is_gone),
 		cmocka_unit_test(test_events_are_of_the_interval),
 		cmocka_unit_test(test_a_thread_waits_no_longer_than_the_interval),
+		cmocka_unit_test(test_swap_ins_are_stalls),
+		cmocka_unit_test(test_threads_of_nodes),
 		cmocka_unit_test(test_limits_of_the_chain),
 		cmocka_unit_test(test_page_tables),
 		cmocka_unit_test(test_the_interval_begins_when_all_is_attached),

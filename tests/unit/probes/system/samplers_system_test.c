@@ -1,6 +1,7 @@
 /* Tests of the system probe's sampler. */
 #include "probes/samplers_fixture.h"
 
+#include "base/clock.h"
 #include "probes/system/system.h"
 
 static const struct system_value *value(const struct sampler_test *t, u16 source, const char *name)
@@ -115,6 +116,46 @@ static void test_changes(void **state)
 	fixture_remove(root);
 }
 
+static void put_stat(int pid, const char *comm, u32 flags, u64 user, u64 kernel)
+{
+	char path[32], text[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	snprintf(text, sizeof(text),
+		"%d (%s) S 2 0 0 0 -1 %u 0 0 0 0 %llu %llu 0 0 20 0 1 0 42 0 0 0 1 1 0\n", pid, comm,
+		flags, user, kernel);
+	fixture_put_text(path, text);
+}
+
+/* Of the kernel's own only, whatever a process calls itself; what has not run is not sent again. */
+static void test_threads_of_nodes(void **state)
+{
+	const u32 kthread = 0x00200000; /* PF_KTHREAD */
+	u64 tick = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
+	struct sampler_test t = {};
+	char root[PATH_MAX];
+
+	(void)state;
+	fixture_make(root);
+	put_counters("pgfault 5\n", "MemFree: 4 kB\n");
+	put_stat(30, "kswapd0", 0, 900, 900);
+	put_stat(40, "kswapd0", kthread, 1, 20);
+	put_stat(50, "kcompactd0", kthread, 0, 3);
+	sampler_open(&t, &probe_system);
+	sampler_sample(&t);
+	check_value(&t, SYSTEM_THREAD, "kswapd0", 21 * tick);
+	check_value(&t, SYSTEM_THREAD, "kcompactd0", 3 * tick);
+	put_stat(40, "kswapd0", kthread, 1, 25);
+	put_stat(50, "other", 0, 77, 3); /* its number is another's */
+	usleep(100000);
+	sampler_forget(&t);
+	sampler_sample(&t);
+	check_value(&t, SYSTEM_THREAD, "kswapd0", 26 * tick);
+	assert_int_equal(sampler_count(&t, REC_SYSTEM_VALUE), 1);
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
 static void test_settings(void **state)
 {
 	static const char dir[] = "/sys/kernel/mm/transparent_hugepage";
@@ -212,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_captured),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_threads_of_nodes),
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_nothing),
