@@ -8,8 +8,8 @@
 
 #define FILE_READ_MAX (64UL << 20)
 
-/* Reads what is left of an open file, at most `most` bytes, into out, which is cleared first. 0 or
- * -errno (-EFBIG: it is longer). On failure out holds what was read. */
+/* Reads the rest of an open file, at most `most` bytes, into out, which is cleared first. 0 or
+ * -errno (-EFBIG: the file is longer). On failure out holds what was read. */
 int file_read_fd(int fd, size_t most, struct str *out);
 /* Reads the file at path (relative to dirfd, or AT_FDCWD) to its end, at most FILE_READ_MAX bytes.
  */

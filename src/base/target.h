@@ -18,14 +18,14 @@ struct target {
 
 /*
  * Opens t->path for reading and writing and returns 0 with a descriptor that the caller owns, or
- * -errno with an error that names the way out. What is new has mode 0600 and was not there before
- * (O_EXCL). A regular file that is there is opened as it is, with all it has: the caller empties
- * it; it is of this user, has no other name, and `replaceable` says yes. A symbolic link is never
- * followed, nor is one to a directory on the way, but for those of this user and of root. With
- * `force` what is another user's, a link, or has other names is replaced by a new file (rename), so
- * that nothing is written through it. Directories, sockets and block devices are refused. A named
- * pipe must be of this user, and is waited for until somebody reads it, for PIPE_WAIT_SECONDS at
- * most.
+ * -errno with an error that names the way out. A new file has mode 0600 and did not exist before
+ * (O_EXCL). An existing regular file is opened unchanged, and the caller empties it; it must belong
+ * to this user, have no other name, and `replaceable` must agree. A symbolic link is never
+ * followed, and a link to a directory on the way only if it belongs to this user or root. With
+ * `force` a link, a file of another user or one with other names is replaced by a new file
+ * (rename), so that nothing is written through it. Directories, sockets and block devices are
+ * refused. A named pipe must belong to this user; its reader is waited for, for at most
+ * PIPE_WAIT_SECONDS.
  */
 int target_open(const struct target *t, int *ret, struct err *err);
 

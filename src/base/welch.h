@@ -38,9 +38,9 @@ double welch_p(const struct sample *a, const struct sample *b);
 /* Of Student's t with f > 0 degrees of freedom: the chance of |t| or more. */
 double student_p(double t, double f);
 
-/* Many tests at once, in ascending order of p: makes each p the one that it has among all of them,
- * so that below a level there is at most that chance of any wrong one. (S. Holm, Scand. J. Statist.
- * 6, 1979, 65-70.) */
+/* Corrects many tests at once, given in ascending order of p: makes each p the one it has among all
+ * of them, so that below a level the chance of any false one is at most that level. (S. Holm,
+ * Scand. J. Statist. 6, 1979, 65-70.) */
 void holm_adjust(double *p, size_t n);
 
 #endif

@@ -289,8 +289,8 @@ static __always_inline bool stack_due(struct probe_counts *c)
 	return scope.stack_every <= 1 || c->seen % scope.stack_every == 0;
 }
 
-/* The key of a stack, which begins with its hash, in a map of them; 0: there is no room, or another
- * stack has its key. */
+/* The key of a stack in a map of stacks; the stack starts with its hash. 0: there is no room, or
+ * another stack has its key. */
 static __always_inline u32 stack_keep(void *map, const void *stack)
 {
 	u64 hash = *(const u64 *)stack;

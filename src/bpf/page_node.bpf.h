@@ -77,9 +77,9 @@ static __always_inline u32 leaf_place(u64 entry, u64 address, u32 shift)
 #define REGION_PLACE(place_, shift_) (1 | (shift_) << 8 | (u64)(place_) << 32)
 
 /*
- * The last page table of an address (its physical address), or the place of all of its region. This
- * and the next are functions of their own, of numbers only, so that the verifier looks at them once
- * and not at every turn of a loop.
+ * The last page table of an address (its physical address), or where its whole region lies. This
+ * and the next are global functions of numbers only, so that the verifier checks them once and not
+ * in every iteration of a loop.
  */
 __noinline u64 region_find(u64 pgd, u64 address)
 {

@@ -1,6 +1,6 @@
 /*
- * Where the last part of a path begins: a function of its own, of numbers only, that the verifier
- * looks at once, and not on each way that leads to it.
+ * Where the last component of a path starts. A global function of numbers only, which the verifier
+ * checks once and not on each path that leads to it.
  */
 #ifndef MEMWHY_BPF_PATH_BPF_H
 #define MEMWHY_BPF_PATH_BPF_H

@@ -1,57 +1,58 @@
 /*
- * System calls, for every probe that looks at them: which are wanted, what they are (native,
- * compat, x32), the pairing of begin and end by thread. What is made of a call is the probe's.
+ * System calls, for every probe that looks at them: which calls are wanted, their kind (native,
+ * compat, x32), and pairing entry and exit by thread. What a call means is up to the probe.
  *
- * A probe includes this after common.bpf.h and says, in this order:
+ * A probe includes this after common.bpf.h and defines, in this order:
  *
- *	struct map_thread {                  // what it keeps of a thread; the first member is ours
- *		struct syscall_thread sys;
- *		u64 args[6];
- *	};
- *	SYSCALL_THREADS(struct map_thread);
+ * 	struct map_thread {                  // what it keeps per thread; the first member is ours
+ * 		struct syscall_thread sys;
+ * 		u64 args[6];
+ * 	};
+ * 	SYSCALL_THREADS(struct map_thread);
  *
- *	// A call begins. false: it is not to be followed, nothing is told of its end.
- *	static __always_inline bool map_began(struct syscall_call *call, struct map_thread *t);
- *	// A call ended.
- *	static __always_inline void map_ended(struct syscall_call *call, struct map_thread *t);
- *	SYSCALL_PROGRAMS(map_began, map_ended)
+ * 	// A call starts. false: do not follow it; map_ended is not called.
+ * 	static __always_inline bool map_began(struct syscall_call *call, struct map_thread *t);
+ * 	// A call ended.
+ * 	static __always_inline void map_ended(struct syscall_call *call, struct map_thread *t);
+ * 	SYSCALL_PROGRAMS(map_began, map_ended)
  *
- * which defines the programs of SYSCALL_METHODS in capture/syscall_hook.h: with what they keep in
- * task storage (needs BTF and Linux 5.15), or in a hash by thread id. That header also sets the
+ * This defines the programs of SYSCALL_METHODS in capture/syscall_hook.h, which keep their state in
+ * task storage (needs BTF and Linux 5.15) or in a hash by thread id. That header also sets the
  * constants `syscalls`: the wanted numbers as bits, and whether calls are timed. scope_match is
- * asked here, once, as a call begins. Handlers count `seen` themselves, once a call, where they
- * deliver or lose it.
+ * called here, once per call, at its start. Handlers count `seen` themselves, once per call, where
+ * they deliver or lose it.
  *
- * What the kernel does, and is taken care of here (x86-64, the same from 5.10 to 7.3):
- * - Who needs no times may do without the begins (syscalls.ends_only), and so without what is kept
- *   of a thread: handlers get no thread then (NULL) but of calls that lose their registers. What
- *   was refused, or began before we looked, is not told apart from other calls there.
- * - Ptrace and seccomp come before sys_enter. A call they refuse has an end, but no begin: it is
- *   told with `refused`, and has no duration. The end of a call that began before we looked looks
- *   the same; where no call of its thread was seen before it is taken for that, not told, and
- *   counted in `unpaired`.
- * - A new thread ends the clone() it did not begin, with 0. No call: it is not told.
- * - exit and exit_group have no end (syscall_is_last). rt_sigreturn ends with the registers of what
- *   it returns to, and -1 for a number; execve with those of the new program, and with the number
- *   that execve has in the new program's ABI. So the number is that of the begin.
- * - At the end of every other call its arguments are still in the registers: a handler may read
+ * Kernel behaviour that is handled here (x86-64, the same from 5.10 to 7.3):
+ * - A probe that needs no times can do without the entries (syscalls.ends_only), and so without
+ *   per-thread state: handlers then get no thread (NULL), except for calls that lose their
+ *   registers. Refused calls and calls from before the start cannot be told apart from others
+ *   there.
+ * - Ptrace and seccomp run before sys_enter. A call they refuse has an exit but no entry: it is
+ *   delivered with `refused`, without a duration. The exit of a call that started before we did
+ *   looks the same; if no call of its thread was seen before, it is taken for that and only counted
+ *   in `unpaired`.
+ * - A new thread exits from a clone() it did not enter, with 0. That is no call and is not
+ *   delivered.
+ * - exit and exit_group have no exit event (syscall_is_last). rt_sigreturn exits with the registers
+ *   it returns to and -1 for a number; execve with those of the new program, and with the number
+ *   that execve has in the new program's ABI. So the number is taken at the entry.
+ * - At the exit of every other call its arguments are still in the registers: a handler may read
  *   them there (syscall_args), with the strings they point to, which the kernel has paged in by
- *   then. Those of execve are to be read as it begins.
- * - An interrupted call ends with -ERESTARTSYS (512) to -ERESTART_RESTARTBLOCK (516), and begins
- *   anew, the last kind as restart_syscall. Each is a call here, as for strace.
- * - execve in a thread that is not the first takes over the first one's id. Task storage goes with
- *   the task; in the hash the begin is not found again: such a call is told without its times.
- * - Where raw tracepoints are preemptible (7.3) these two are as well, and programs get skipped: of
- *   160,000 calls of 8 threads 2,400 were. There the classic tracepoints raw_syscalls:* are used,
- *   which run with preemption off. But the kernel skips these on a CPU on which somebody who reads
- *   or changes a map was preempted, as memwhy may be (bpf_prog_active): 6 to 30 of 6,049 calls of a
- *   shell that forks. Then, and only then, raw tracepoints do their work: SYSCALL_SPARE_HOOK.
+ *   then. Read those of execve at its entry.
+ * - An interrupted call exits with -ERESTARTSYS (512) to -ERESTART_RESTARTBLOCK (516) and starts
+ *   again, the last kind as restart_syscall. Each counts as a call, as in strace.
+ * - execve in a thread that is not the first takes over the first one's id. Task storage stays with
+ *   the task; in the hash the entry is not found: such a call is delivered without times.
+ * - Where raw tracepoints are preemptible (7.3) these two are as well, and programs get skipped:
+ *   2,400 of 160,000 calls of 8 threads. There we use the classic tracepoints raw_syscalls:*, which
+ *   run with preemption off. But the kernel skips those on a CPU on which a task that reads or
+ *   changes a map was preempted, as memwhy may be (bpf_prog_active): 6 to 30 of 6,049 calls of a
+ *   shell that forks. Then, and only then, raw tracepoints take over: SYSCALL_SPARE_HOOK.
  *
- * Which of the two ways into the kernel a call took is in thread_info.status (TS_COMPAT), not in
- * the code segment: 64-bit code may use int 0x80. Without BTF it is told by what `syscall` does to
- * two registers: rcx becomes rip, and r11 the flags. int 0x80 does neither; a program that wants to
- * can make it look so. FRED does neither for `syscall` as well, which user space finds out: there
- * the code segment is all there is.
+ * thread_info.status (TS_COMPAT) says which way into the kernel a call took, not the code segment:
+ * 64-bit code may use int 0x80. Without BTF we look at what `syscall` does to two registers: rcx
+ * becomes rip, and r11 the flags. int 0x80 does neither, but a program can fake it. With FRED
+ * `syscall` does neither, which user space detects: there only the code segment is left.
  */
 #ifndef MEMWHY_BPF_SYSCALL_BPF_H
 #define MEMWHY_BPF_SYSCALL_BPF_H

@@ -1,16 +1,16 @@
 /*
- * User stacks of programs without frame pointers: a walk by call-frame tables in maps, which
- * capture/unwind/unwind.h fills. A frame is a function of its own that the verifier looks at once
- * (its state is in a map, since kernels to 5.11 hand no pointers to such functions), so that the
- * number of frames costs nothing there. No helper that is younger than 5.8.
+ * Walks user stacks of programs without frame pointers, with DWARF unwind tables in maps that
+ * capture/unwind/unwind.h fills. Each frame is a call of a global function that the verifier checks
+ * once, so the number of frames costs nothing there. Its state is in a map, because kernels up to
+ * 5.11 pass no pointers to such functions. Uses no helper younger than 5.8.
  *
- * Until the tables of a process are ready, what it has mapped is looked up in the kernel where that
- * can be had, and for files that have none yet its frame pointers are followed. Those of libc are
- * none: the register holds what it pleases, and so what leads nowhere ends the walk without a page
- * fault where it can be told.
+ * Until the tables of a process are ready, its mappings are looked up in the kernel where possible,
+ * and frame pointers are followed in files that have no tables yet. Those of libc are not frame
+ * pointers: the register may hold anything, so a walk that leads nowhere ends, without a page fault
+ * where that can be detected.
  *
- * Objects are built with and without this (USER_WALK): it is loaded only where user stacks are
- * asked for. Included by common.bpf.h.
+ * Objects are built with and without this (USER_WALK): it is loaded only if user stacks are
+ * requested. Included by common.bpf.h.
  */
 #if defined(USER_WALK) && !defined(MEMWHY_BPF_UNWIND_BPF_H)
 #define MEMWHY_BPF_UNWIND_BPF_H

@@ -91,8 +91,8 @@ int attach_map(struct attached *a, const char *name);
 u32 attach_map_room(struct attached *a, const char *name);
 /* Of the i-th program of attach_keep_prog; -1: there are no more. */
 int attach_kept(struct attached *a, size_t i);
-/* For programs that count only while they are told to: what the kernel skips before each `true` and
- * after each `false` is none of theirs. */
+/* For programs that count only between start and stop: what the kernel skips before each `true` and
+ * after each `false` is not theirs. */
 void attach_counting(struct attached *a, bool on);
 /* Runs of the programs of hooks that count events (the required ones, and those that say so) that
  * the kernel skipped because the program was already running on that CPU. */

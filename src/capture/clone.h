@@ -1,11 +1,11 @@
 /*
- * One program for any event. The object's program is loaded once more for each event that is asked
- * for: as the type of program that the event takes, and with read-only data of its own, so that the
- * verifier leaves of it only what this event needs. It works from 5.10 on, where one program cannot
- * yet be told which of its events it runs for (attach cookies came with 5.15, for raw tracepoints
- * with 6.10), and needs no compiler.
+ * One program for any event. The object's program is loaded once per requested event, as the type
+ * of program that the event takes and with its own read-only data, so that the verifier keeps only
+ * the code that this event needs. Works from 5.10 on, where a program attached to several events
+ * cannot tell which one it runs for (attach cookies came with 5.15, for raw tracepoints with 6.10),
+ * and needs no compiler.
  *
- * The program must be made for that: it hands its context to helpers only. Knows no probe.
+ * The program must be written for this: it passes its context to helpers only. Knows no probe.
  */
 #ifndef MEMWHY_CAPTURE_CLONE_H
 #define MEMWHY_CAPTURE_CLONE_H

@@ -1,9 +1,9 @@
 /*
- * Settings of the machine that were asked to be changed for the time of a session: each is put back
- * as it was, also where memwhy is killed. A small process of its own sees to that: it waits until
- * memwhy is gone, or says that it is over. Where several memwhys change the same, the last one puts
- * back what was before the first (capture/lease.h); where that process was killed too, the next
- * memwhy does. Owns what was changed.
+ * Machine settings changed for the duration of a session. Each is restored, even if memwhy is
+ * killed: a small helper process waits until memwhy is gone or says that it is done. If several
+ * memwhys change the same setting, the last one restores the value from before the first
+ * (capture/lease.h). If that helper was killed too, the next memwhy restores. Owns what was
+ * changed.
  */
 #ifndef MEMWHY_CAPTURE_KERNEL_SETTINGS_H
 #define MEMWHY_CAPTURE_KERNEL_SETTINGS_H
@@ -32,9 +32,9 @@ typedef int (*settings_told)(void *arg, const char *path, const char *value, con
 int settings_put_right(settings_told told, void *arg);
 
 /*
- * Changes all of them, or none. Where one already is as it should be nothing is written. In `list`
- * is then what they were before: before another memwhy changed them, where one is at work. -EACCES,
- * -EPERM and the like: err says which.
+ * Changes all of them, or none. A setting that already has the wanted value is not written. `list`
+ * then has the previous values: those from before another memwhy changed them, if one is running.
+ * -EACCES, -EPERM and the like: err says which.
  */
 int settings_change(struct setting *list, size_t n, struct settings **ret, struct err *err);
 /* Puts back those that are still as they were set; what others changed meanwhile stays. Returns

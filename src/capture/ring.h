@@ -15,9 +15,9 @@ struct ring;
  * those of no kind. */
 int ring_open(int map, int (*record)(void *arg, const struct rec *r), void *arg, struct ring **ret);
 /*
- * Gives each CPU a ring of its own, in a map of rings by CPU (common.bpf.h: RINGS), read along with
- * the first: for programs that run as in an NMI, where the kernel does not wait for the lock of a
- * ring. bytes: of all of them together, or a little more.
+ * Gives each CPU its own ring, in a map of rings by CPU (common.bpf.h: RINGS), which is read along
+ * with the first one. For programs that run in NMI-like context, where the kernel does not wait for
+ * a ring's lock. bytes: of all of them together; rounded up.
  */
 int ring_each_cpu(struct ring *r, struct attached *a, const char *map, u64 bytes);
 /* Before the object is loaded: what a map of rings by CPU needs to be made. */

@@ -1,10 +1,10 @@
 /*
- * BPF programs at instructions of user space, in the memory of one process: the kernel puts its
- * breakpoints there and nowhere else. Knows no program and no function.
+ * Attaches BPF programs to instructions in user space, in the memory of one process only: the
+ * kernel puts its breakpoints there and nowhere else. Knows no program and no function.
  *
- * A program is attached to begin or return of a function by a perf event each, on every kernel
- * from 5.10 on. Where the kernel has sessions (6.13) one link puts one program at begin and return
- * of many, and the program decides at each begin whether it wants the return, which else costs
+ * On every kernel from 5.10 on, one perf event attaches a program to the entry or the return of a
+ * function. With uprobe sessions (6.13) one link attaches a program to entry and return of many
+ * functions; the program decides at each entry whether it wants the return, which otherwise costs
  * nothing.
  */
 #ifndef MEMWHY_CAPTURE_UPROBE_H

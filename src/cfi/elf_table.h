@@ -18,10 +18,11 @@ typedef VEC(u8) cfi_buffer;
  * of it than is read. -EIO: it could not be read whole. -ENOMEM. */
 int cfi_elf_source(
 	const struct elf_file *file, cfi_buffer *buffer, struct cfi_source *ret, struct err *err);
-/* Of one function only, that the address is in, by the sorted index beside the section
- * (.eh_frame_hdr): a few reads, whatever the size of the file. The file is one, no image; the bytes
- * are in the buffer, and of eh_frame these alone. -ENOENT: there is no index, or no such function.
- * -EFBIG: what it has of it is more than any compiler writes. */
+/* Reads the unwind data of the one function that contains the address, with the sorted index beside
+ * the section (.eh_frame_hdr): a few reads, whatever the size of the file. Works on the file, not
+ * on an image; the bytes go into the buffer, and are only this part of eh_frame. -ENOENT: there is
+ * no index, or no such function. -EFBIG: the function has more unwind data than any compiler
+ * writes. */
 int cfi_elf_function(
 	const struct elf_file *file, u64 address, cfi_buffer *buffer, struct cfi_source *ret);
 /* The same as cfi_elf_source(), and the table. */

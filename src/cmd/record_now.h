@@ -1,6 +1,6 @@
 /*
- * A recording that begins in the midst of a session, because somebody who watches asked for it. It
- * is whole: it begins with the names, and the latest of what has a state, that were told before.
+ * A recording started in the middle of a session, because the user of a live screen asked for it.
+ * It is complete: it starts with the names known so far and the latest state records.
  */
 #ifndef MEMWHY_CMD_RECORD_NOW_H
 #define MEMWHY_CMD_RECORD_NOW_H

@@ -5,13 +5,13 @@
 #include "cmd/run.h"
 
 /*
- * Gives up what is not needed to read these files (n of them, open) as the command of a probe (may
- * be NULL) takes them. What reports are written to is to be open too. *ret_unfiltered: the kernel
- * has no filters of system calls, which recording_unfiltered() tells.
+ * Drops all rights that are not needed to read these n open files as the command of this probe (may
+ * be NULL) does. Open the outputs for reports before. *ret_unfiltered: the kernel has no seccomp
+ * filters; recording_unfiltered() says so.
  *
- * From now on this process takes at most --max-memory more, else RECORDING_BYTES, for reading and
- * reporting: few bytes of a file may stand for any number of records. What is beyond fails with
- * -ENOMEM.
+ * From now on this process may allocate at most --max-memory more (default RECORDING_BYTES) for
+ * reading and reporting, because few bytes of a file may stand for any number of records. Beyond
+ * that allocations fail with -ENOMEM.
  */
 #define RECORDING_BYTES (1ULL << 30)
 u64 recording_memory(const struct options *o);

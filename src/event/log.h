@@ -32,10 +32,10 @@ int log_writer_open(const struct target *to, const struct schema *schema, struct
 int log_writer_open_fd(int fd, const char *name, const struct schema *schema,
 	struct log_writer **ret, struct err *err);
 /*
- * The writer as a sink. put returns -EINVAL for what is no record (size, or a kind that no
- * schema can hold). When a write fails (a full disk), put returns its -errno once and 0 after
- * that: later records are counted and dropped, what was written stays readable. Why it failed,
- * and how much is missing, is told by log_writer_flush and log_writer_close.
+ * The writer as a sink. put returns -EINVAL for an invalid record (size, or a kind outside any
+ * schema). When a write fails (a full disk), put returns its -errno once and 0 after that: later
+ * records are counted and dropped, and what was written stays readable. log_writer_flush and
+ * log_writer_close say why it failed and how much is missing.
  */
 struct sink *log_writer_sink(struct log_writer *w);
 /* Makes what was put so far readable should this program die. It is not a sync to the disk. */
@@ -55,14 +55,14 @@ int log_reader_open_fd(int fd, const char *name, struct log_reader **ret, struct
 /* The schema in the file, empty if that is damaged. Owned by the reader. */
 const struct schema *log_reader_schema(const struct log_reader *r);
 /*
- * The next record, valid until the next call. 1: a record; 0: the end, the file is whole;
- * -ENODATA: there are no more, and the file is cut, damaged or was not closed in order: err says
- * how much is missing, as far as it can be known. Damaged blocks are stepped over: whatever is
- * handed out comes from a block that is whole. Another -errno: reading failed.
+ * The next record, valid until the next call. 1: a record. 0: the end, and the file is complete.
+ * -ENODATA: no more records, and the file is cut, damaged or was not closed properly; err says how
+ * much is missing, as far as known. Damaged blocks are skipped: every record comes from an intact
+ * block. Another -errno: reading failed.
  *
- * Records that are shorter than `known` (may be NULL), or else the file's own schema, says for
- * their kind come zero-extended to that size; records that are longer and kinds that are in
- * neither come as they are. Malformed sizes count as damage.
+ * Records shorter than `known` (may be NULL), or else the file's own schema, says for their kind
+ * are zero-extended to that size. Longer records, and kinds in neither, come as they are. Malformed
+ * sizes count as damage.
  */
 int log_reader_next(
 	struct log_reader *r, const struct schema *known, const struct rec **ret, struct err *err);

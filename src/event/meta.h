@@ -84,8 +84,9 @@ struct rec_string {
 	char text[];
 };
 
-/* It has ended, and what it did was told: its name is of use until the end of the interval only. Of
- * a live session; such a record is in no file, where names are for all of it. */
+/* It has ended and everything it did was delivered: its name is needed only until the end of the
+ * interval. Live sessions only; no file contains this record, because names in a file hold for all
+ * of it. */
 enum task_flags { TASK_OVER = 1 };
 
 /* tid 0: the process. Later records replace earlier ones of the same tgid and tid. Flags: enum

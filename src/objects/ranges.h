@@ -1,7 +1,7 @@
 /*
  * Disjoint ranges of addresses, each with a number: what is where in an address space. A B+tree
  * whose copies share all nodes until one of them changes, so a fork costs nothing. Look-ups and
- * changes take O(log n). Knows not what the numbers mean.
+ * changes take O(log n). Does not know what the numbers mean.
  */
 #ifndef MEMWHY_OBJECTS_RANGES_H
 #define MEMWHY_OBJECTS_RANGES_H
@@ -27,8 +27,8 @@ bool ranges_find(const struct ranges *t, u64 address, struct range *ret);
 /* The first range that ends after address. */
 bool ranges_next(const struct ranges *t, u64 address, struct range *ret);
 /*
- * Many look-ups at once, so that all of them wait for memory at the same time: as ranges_find(),
- * and where there is none a range with end 0. n is at most RANGES_BATCH.
+ * Many look-ups at once, so that their cache misses overlap: as ranges_find(); without a match, a
+ * range with end 0. n is at most RANGES_BATCH.
  */
 #define RANGES_BATCH 16U
 void ranges_find_all(const struct ranges *t, const u64 *addresses, u32 n, struct range *ret);

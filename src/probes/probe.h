@@ -1,10 +1,10 @@
 /*
- * A probe: one source of records and what its command shows of them. A probe is one folder and
- * one row in probes.def; from the row come its command, its `doctor` line, its part of the log's
- * schema and its documentation check.
+ * A probe: one source of records, and what its command shows of them. A probe is one folder and one
+ * row in probes.def; from the row come its command, its `doctor` line, its part of the log's schema
+ * and its documentation check.
  *
- * A probe describes itself; it has no loop of its own. What all of them do alike (attach, drain,
- * count losses, sample) is in probes/probe_run.c.
+ * A probe describes itself and has no loop. What all probes do alike (attach, drain, count losses,
+ * sample) is in probes/probe_run.c.
  */
 #ifndef MEMWHY_PROBES_PROBE_H
 #define MEMWHY_PROBES_PROBE_H

@@ -1,16 +1,15 @@
 /*
- * Tables of the same view, of recordings before and after, as one: their rows matched by what they
- * are of (report/identity.h), and what became of the numbers in them. Rows of one recording that
- * are of the same thing are put together as their columns allow (report/role.h). It knows neither
- * files nor formats.
+ * Merges tables of the same view from recordings before and after into one: rows are matched by
+ * identity (report/identity.h), numbers become changes. Rows of one recording with the same
+ * identity are merged as their columns allow (report/role.h). Knows neither files nor formats.
  *
- * Of one recording a side numbers are compared as they are. Of several their means are, with the
- * standard deviation beside them, and a change is told from noise by Welch's t-test (base/welch.h):
- * it is noise where p is DIFF_LEVEL or more. For rows p is corrected by Holm's method over all rows
- * of the table that vary, so that the chance of any wrong one among them is DIFF_LEVEL too. At that
- * level no split of six evenly spread values into three and three is more than noise (p = 0.021),
- * and a change of 5 % is found with three a side where runs differ by 1 % (p = 0.004), with five
- * where they differ by 2 %.
+ * With one recording per side, numbers are compared as they are. With several, means are compared,
+ * with the standard deviation beside them, and Welch's t-test (base/welch.h) tells a change from
+ * noise: noise if p is DIFF_LEVEL or more. For rows, p is corrected by Holm's method over all rows
+ * of the table that vary, so that the chance of any false one among them is DIFF_LEVEL too. At that
+ * level no split of six evenly spread values into three and three is more than noise (p = 0.021). A
+ * change of 5 % is found with three recordings per side if runs differ by 1 % (p = 0.004), and with
+ * five if they differ by 2 %.
  */
 #ifndef MEMWHY_REPORT_DIFF_H
 #define MEMWHY_REPORT_DIFF_H

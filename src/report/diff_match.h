@@ -1,8 +1,8 @@
 /*
- * The rows of the same table of several recordings brought together, and the amounts in them.
- * Private to report/diff.c. Of the first recording of each side the report is looked at as it is;
- * of the others, whose streams go, what is compared is copied, and names only of what no other
- * recording had before.
+ * Matches the rows of the same table across several recordings, and their amounts. Private to
+ * report/diff.c. The reports of the first recording of each side are used in place. Of the others,
+ * whose streams are freed, what is compared is copied, and names only if no earlier recording had
+ * them.
  */
 #ifndef MEMWHY_REPORT_DIFF_MATCH_H
 #define MEMWHY_REPORT_DIFF_MATCH_H

@@ -1,7 +1,7 @@
 /*
- * What the cells of a column are to the row they stand in, for those who put rows together: what
- * the row is of, or a number, and how two of these become one. It follows from the description of
- * the column alone: its type, its unit, its flags and the words of its name.
+ * The role of a column when rows are merged: part of the row's identity, or a number, and how two
+ * of these become one. Derived from the description of the column alone: its type, unit, flags and
+ * the words of its name.
  */
 #ifndef MEMWHY_REPORT_ROLE_H
 #define MEMWHY_REPORT_ROLE_H

@@ -1,6 +1,6 @@
 /*
- * Who reads what into the page cache, and who pushed out what is read back: what the two files of
- * this rule share.
+ * Who reads what into the page cache, and who evicted what is read back: shared by the two files of
+ * this rule.
  */
 #ifndef MEMWHY_RULES_PAGE_CACHE_H
 #define MEMWHY_RULES_PAGE_CACHE_H

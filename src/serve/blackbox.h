@@ -1,6 +1,6 @@
 /*
- * The black box: the ring of the last minutes, and when it is to be a recording on disk. It belongs
- * to the session's thread; a process of its own writes.
+ * The black box: the ring of the last minutes, and when it becomes a recording on disk. Belongs to
+ * the session's thread; a helper process writes.
  */
 #ifndef MEMWHY_SERVE_BLACKBOX_H
 #define MEMWHY_SERVE_BLACKBOX_H

@@ -1,6 +1,6 @@
 /*
- * An incident on disk: the recording of what the ring held, and the report that is made of it.
- * Runs in a process of its own (writer.h), or, where that is gone, in the session's thread.
+ * Writes an incident to disk: the recording of what the ring held, and its report. Runs in a helper
+ * process (writer.h) or, if that one has died, in the session's thread.
  */
 #ifndef MEMWHY_SERVE_DUMP_H
 #define MEMWHY_SERVE_DUMP_H

@@ -39,8 +39,8 @@ struct http_counts {
 struct http;
 
 int http_start(const struct http_config *cfg, struct http **ret, struct err *err);
-/* Who may ask from now on: lines "USER:PASSWORD" as they are in a file; NULL: everybody. -EINVAL:
- * none is such a line, and all stays as it was. */
+/* Who may send requests from now on: lines "USER:PASSWORD" as in a file; NULL: everybody. -EINVAL:
+ * no such line, and nothing changes. */
 int http_users(struct http *h, const char *lines, struct err *err);
 struct http_counts http_counts(struct http *h);
 void http_stop(struct http *h);

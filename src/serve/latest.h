@@ -1,7 +1,7 @@
 /*
- * The latest of what has a state. Many records say how something is, and come again only when that
- * changes: what a ring of the last minutes has dropped of them is still true. Keeps one record for
- * each thing; things of tasks go with the task.
+ * The latest state of each thing. Many records describe a state and come again only when it
+ * changes: what a ring of the last minutes has dropped of them still holds. Keeps one record per
+ * thing; those of a task are dropped with the task.
  */
 #ifndef MEMWHY_SERVE_LATEST_H
 #define MEMWHY_SERVE_LATEST_H

@@ -1,7 +1,7 @@
 /*
- * The records of the last minutes, in memory, compressed: bounded in time and in bytes. What was
- * dropped leaves behind the latest of what has a state, so that what is left is a whole recording.
- * Belongs to one thread.
+ * The records of the last minutes, compressed in memory, bounded in time and bytes. Dropped records
+ * leave behind the latest state of each thing, so what is left is a complete recording. Belongs to
+ * one thread.
  */
 #ifndef MEMWHY_SERVE_RECORD_RING_H
 #define MEMWHY_SERVE_RECORD_RING_H

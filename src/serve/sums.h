@@ -1,5 +1,5 @@
-/* The sums behind the metrics: what the kernel and the BPF programs told so far. Data only, shared
- * by what adds to it (metrics.c) and what writes it (metrics_text.c). */
+/* The sums behind the metrics, from the kernel and the BPF programs. Data only, shared by what adds
+ * to it (metrics.c) and what writes it (metrics_text.c). */
 #ifndef MEMWHY_SERVE_SUMS_H
 #define MEMWHY_SERVE_SUMS_H
 

@@ -35,9 +35,9 @@ struct group_sums *tally_sums(struct tally *g, u64 id);
 struct group_sums *tally_sums_of_killed(struct tally *g, u64 id);
 void tally_name(struct tally *g, const struct rec_cgroup *r);
 /*
- * Look for names of containers and pods: of this group, once an interval of those that had none
- * yet. The caller is the only one that changes the tally, and does not hold the lock of its
- * readers: that is taken to keep what the disk has told, not while it is asked.
+ * Looks for the name of this group's container and pod, once per interval for groups without one.
+ * Only this caller changes the tally. It does not hold the readers' lock while it asks the disk,
+ * only to store the answer.
  */
 void tally_look(struct tally *g, u64 id, pthread_mutex_t *lock);
 void tally_look_again(struct tally *g, pthread_mutex_t *lock);

@@ -1,8 +1,8 @@
 /*
- * Debug files from the servers of DEBUGINFOD_URLS, by build-id: only where that was asked for,
- * since it tells others what runs here, and within a limit of time for all of them. Owns running
- * debuginfod-find (elfutils), which knows how to speak to servers and keeps what it had from them.
- * Must not know what is in the files.
+ * Fetches debug files from the servers in DEBUGINFOD_URLS by build-id: only on request, because it
+ * reveals to others what runs here, and within one time limit for all of them. Owns running
+ * debuginfod-find (elfutils), which does the transfer and caches files. Must not know what is in
+ * the files.
  */
 #ifndef MEMWHY_SYM_DEBUGINFOD_H
 #define MEMWHY_SYM_DEBUGINFOD_H

@@ -1,11 +1,11 @@
 /*
  * Modules: the files (and the few things that are no file) that code runs from. The table gives
- * each one a small id that stays the same, and keeps the file open from first sight, so that its
- * names can be looked up after the process has exited or the file was deleted. Knows how to
- * recognise and to open a module; must not know what is inside of it.
+ * each one a stable small id and keeps the file open from first sight, so that its names can be
+ * looked up after the process has exited or the file was deleted. Knows how to recognise and open a
+ * module; must not know what is inside.
  *
- * Keeping files open is bounded: beyond max_fds the least recently used file that still has a
- * name is closed, and opened again when needed, if it is still the same file.
+ * At most max_fds files stay open: beyond that the least recently used file that still has a name
+ * is closed, and reopened when needed, if it is still the same file.
  */
 #ifndef MEMWHY_SYM_MODULE_H
 #define MEMWHY_SYM_MODULE_H

@@ -1,10 +1,10 @@
 /*
- * What names may cost. Debug information, symbol tables and perf-PID.map files are read from what
- * anybody on the host may have written, and some honest files are gigabytes. All of a session are
- * held by one budget of bytes and time, and so are the dictionaries that keep what was read; of
- * time there is more, a hundredth of what goes by, for those that go on for days. A user who is
- * neither root nor who runs memwhy has a quarter of it at most, so nobody can use it up for others.
- * What was left out is counted by user. Knows nothing of ELF.
+ * What resolving names may cost. Debug information, symbol tables and perf-PID.map files may have
+ * been written by anybody on the host, and some honest files are gigabytes. One budget of bytes and
+ * time per session bounds all of them, and the dictionaries that keep what was read. Time grows by
+ * a hundredth of the run time, for sessions that last for days. A user who is neither root nor the
+ * one running memwhy gets at most a quarter, so nobody can use it up for others. What was left out
+ * is counted by user. Knows nothing of ELF.
  */
 #ifndef MEMWHY_SYM_NAMES_BUDGET_H
 #define MEMWHY_SYM_NAMES_BUDGET_H
@@ -72,8 +72,8 @@ int budget_take_word(struct sym_budget *b, u64 bytes);
 /* A file of the present user is left aside, of this size. */
 void budget_leave_out(struct sym_budget *b, u64 bytes);
 
-/* A pass over names begins. True: so much memory was kept that all that was read of files is to be
- * given back first. */
+/* A pass over names starts. True: so much memory is in use that all data of files is to be freed
+ * first. */
 bool budget_pass_begin(struct sym_budget *b);
 void budget_pass_end(struct sym_budget *b);
 /* Brackets around a stretch of work; they do not nest. */

@@ -47,8 +47,8 @@ size_t process_map_count(const struct process_map *map);
 /* Adds the executable mappings of text in the form of /proc/PID/maps; what is not of that form is
  * skipped. Returns how many lines were skipped, or -errno. */
 int process_map_parse(struct process_map *map, const char *text);
-/* Replaces the map by what /proc/PID/maps says now. -ENOENT, -ESRCH: the process is no more, or has
- * no memory of its own; the map stays as it was. */
+/* Replaces the map with what /proc/PID/maps says now. -ENOENT, -ESRCH: the process has ended, or
+ * has no memory of its own; the map is unchanged. */
 int process_map_read(struct process_map *map);
 
 #define _cleanup_process_map_ _cleanup_(process_map_free)

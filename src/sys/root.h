@@ -17,10 +17,10 @@ const char *sys_root(void);
 int sys_root_set(const char *root);
 
 /*
- * All of these take an absolute path as a format, and put the root in front of it. What lies below
- * /sys/kernel/tracing and /sys/kernel/debug need not be mounted there (kernelfs.h). Their result
- * comes first because the arguments of the format come last. -ENAMETOOLONG beyond PATH_MAX,
- * else what the system call said: a process or a cgroup may vanish at any time.
+ * All of these take an absolute path as a format and prepend the root. Paths below
+ * /sys/kernel/tracing and /sys/kernel/debug work without a mount (kernelfs.h). Results come before
+ * the format, because its arguments come last. -ENAMETOOLONG beyond PATH_MAX, else the error of the
+ * system call: a process or a cgroup may vanish at any time.
  */
 int sys_path(char ret_path[PATH_MAX], const char *fmt, ...) _printf_(2, 3);
 /* The whole file, as file_read(). */

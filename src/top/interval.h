@@ -1,8 +1,8 @@
 /*
- * One interval of `top` in a few KiB, so that ten minutes of them fit into little memory, and can
- * be handed from the process that looks to the one that draws: the tables of the view, the
- * findings, and what the head says. A stack is its lines of text here. Whoever opens a frame takes
- * nothing in it on trust.
+ * One interval of `top` in a few KiB, so that ten minutes of them fit into little memory and can be
+ * passed from the observing to the drawing process: the tables of the view, the findings, and the
+ * head of the screen. A stack is its lines of text here. Whoever opens a frame trusts nothing in
+ * it.
  */
 #ifndef MEMWHY_TOP_INTERVAL_H
 #define MEMWHY_TOP_INTERVAL_H

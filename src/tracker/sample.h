@@ -1,7 +1,7 @@
 /*
- * Which allocations are told of: all of them from a size on, or one where each so many bytes on
- * average, at random, so that none is missed for being regular (a Poisson process over bytes). Of
- * the others nothing is told, nor of their frees.
+ * Which allocations are recorded: all from a certain size on, or on average one per so many bytes,
+ * at random, so that regular patterns are not missed (a Poisson process over bytes). The others are
+ * not recorded, nor are their frees.
  */
 #ifndef MEMWHY_TRACKER_SAMPLE_H
 #define MEMWHY_TRACKER_SAMPLE_H

@@ -56,8 +56,8 @@ extern OURS __thread struct thread thread __attribute__((tls_model("initial-exec
 
 /* The time stamp counter must not be read any more. */
 void thread_clock_gone(void);
-/* Gives up the file, and what it takes of the address space: this process, and its forks from now
- * on, tell of nothing any more. 0: there is none, or other threads may be writing to it. */
+/* Releases the file and its address space: this process and its future forks record nothing more.
+ * 0: there is none, or other threads may still be writing to it. */
 int thread_give_up(void);
 /* Takes a slot. NULL: nothing is recorded. */
 struct thread *thread_enter(struct thread *t);
@@ -120,12 +120,12 @@ static inline void thread_put(struct thread *t, u64 at, u64 word)
 void thread_put_time(struct thread *t, u64 time);
 
 /*
- * The time in the first word of an event. It is never late: what the event makes known to others is
- * written after the counter was read. But it may be early, by TRACK_EARLY at most: the counter may
- * be read before a load has come back that brought a pointer from another thread (Intel SDM, volume
- * 2, RDTSC). The reader can put that right, since allocations and frees of an address alternate. A
- * fence here would wait for all that the program has asked of its memory, which is often most of
- * what an event costs; so there is one only where times are held against those of others.
+ * The time in the first word of an event. It is never late: what the event publishes is written
+ * after the counter was read. But it may be early, by at most TRACK_EARLY: the counter may be read
+ * before an earlier load, which brought a pointer from another thread, completes (Intel SDM, volume
+ * 2, RDTSC). The reader corrects that, because allocations and frees of an address alternate. A
+ * fence would wait for all outstanding memory accesses of the program, which is often most of the
+ * cost of an event; so there is one only if times are compared with those of other sources.
  */
 static inline u64 thread_time(void)
 {

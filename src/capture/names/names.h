@@ -87,8 +87,8 @@ void names_kernel_is_other(struct names *n);
 struct module_table *names_modules(struct names *n);
 /* Id of the frame that stands for a kernel address (a function pointer); 0: no memory. */
 u32 names_kernel_symbol(struct names *n, u64 address);
-/* Resolves and sends the symbols of all frames not yet sent. last: what was read of a file is given
- * back when its frames are done, so that no two files are in memory at once. */
+/* Resolves and sends the symbols of all frames not yet sent. last: memory of each file is freed
+ * once its frames are done, so that no two files are in memory at once. */
 int names_symbolize(struct names *n, bool last);
 /* Is that to be left for later? */
 bool names_rest(const struct names *n);

@@ -1,9 +1,9 @@
 /*
- * Files of observed programs are read by processes that can do nothing else: begun before anything
- * is read, without capabilities, with no descriptor but that of the file at hand and a socket, and
- * with a filter of system calls (cage/cage.h). What they answer is held against what a sound answer
- * can be: the worst a file can do is to have a wrong table. One that dies, or does not answer, is
- * gone with its file; another goes on with the next. Must not know BPF.
+ * Helper processes that read files of observed programs and can do nothing else: started before
+ * anything is read, without capabilities, with no descriptors but the current file and a socket,
+ * and with a seccomp filter (cage/cage.h). Their answers are checked for plausibility: the worst
+ * that a file can cause is a wrong table. If one dies or does not answer, its file is skipped and
+ * another reader takes the next file. Must not know BPF.
  */
 #ifndef MEMWHY_CAPTURE_READER_H
 #define MEMWHY_CAPTURE_READER_H

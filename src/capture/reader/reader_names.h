@@ -1,8 +1,8 @@
 /*
- * Names of code from a reader (reader.h): of symbols, debug information, tables of Go programs and
- * perf-PID.map files. What it answers is texts and numbers within bounds; the worst a file can do
- * is to have wrong names. Debug files are opened here, as the reader may open none: it gets what it
- * names where that is a regular file which begins as ELF does, to read.
+ * Names of code from a reader (reader.h): from symbols, debug information, tables of Go programs
+ * and perf-PID.map files. Answers are texts and numbers within bounds; the worst that a file can
+ * cause is wrong names. Debug files are opened here, because the reader may open none: it gets a
+ * descriptor of the file it names if that is a regular file that starts like an ELF file.
  */
 #ifndef MEMWHY_CAPTURE_READER_NAMES_H
 #define MEMWHY_CAPTURE_READER_NAMES_H

@@ -1,6 +1,6 @@
 /*
- * The variables of a program's file, from a reader (reader.h): where they are, what they are
- * called, and where the thread-local ones of a thread begin.
+ * The variables of a program's file, from a reader (reader.h): their addresses and names, and where
+ * a thread's thread-local ones start.
  */
 #ifndef MEMWHY_CAPTURE_READER_VARIABLES_H
 #define MEMWHY_CAPTURE_READER_VARIABLES_H

@@ -1,11 +1,10 @@
 /*
- * Perf events that copy the stack of one thread at its page faults, also at those that the kernel
- * takes for it, as read() does into new memory. Kernels refuse the latter to whoever lacks
- * CAP_PERFMON where kernel.perf_event_paranoid is 2, their default, and all to whoever lacks
- * CAP_SYS_ADMIN where it is above (Debian's), and a session has given these up by the time it
- * knows whom to look at. There a process of its own keeps the right: it is told a thread and a
- * number, opens this one kind of event, and hands it back; a filter of system calls leaves it
- * nothing else.
+ * Opens perf events that copy the stack of one thread at its page faults, including faults that the
+ * kernel takes on its behalf, as read() does into new memory. Kernels refuse the latter without
+ * CAP_PERFMON if kernel.perf_event_paranoid is 2 (their default), and all of them without
+ * CAP_SYS_ADMIN if it is higher (Debian's); and a session has dropped these by the time it knows
+ * which threads to observe. So a helper process keeps the right: it receives a thread and a number,
+ * opens this one kind of event, and passes it back; a seccomp filter leaves it nothing else.
  */
 #ifndef MEMWHY_CAPTURE_UNWIND_SAMPLE_OPENER_H
 #define MEMWHY_CAPTURE_UNWIND_SAMPLE_OPENER_H

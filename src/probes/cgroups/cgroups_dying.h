@@ -1,6 +1,6 @@
 /*
- * Private to the cgroups probe: control groups that were removed and that the kernel keeps. Owns
- * how they are counted, and where most of them were.
+ * Removed control groups that the kernel keeps: how many, and where most of them were. Private to
+ * the cgroups probe.
  */
 #ifndef MEMWHY_PROBES_CGROUPS_DYING_H
 #define MEMWHY_PROBES_CGROUPS_DYING_H

@@ -1,17 +1,17 @@
 /*
- * Allocations that compact directly, as __alloc_pages_direct_compact() in mm/page_alloc.c counts
- * them. No event tells its end, but all that it counts can be told from what happens in the task:
+ * Direct compaction as __alloc_pages_direct_compact() in mm/page_alloc.c counts it. No event marks
+ * its end, but all that it counts follows from what happens in the task:
  *
- * - try_to_compact_pages() begins: one attempt. In 5.10 this is compact_stall.
- * - A zone was compacted (mm_compaction_end), or found good already, which only
- *   mm_compaction_defer_reset tells: the task stalled. In 7.3 this is compact_stall.
- * - Else, a zone was passed over since compaction of it is deferred (mm_compaction_deferred). In
- *   6.1 and 6.12 compact_stall has these too.
- * - compaction_defer_reset() is called for a zone whose result is COMPACT_SUCCESS, and once more
- *   when the page was got: compact_success.
+ * - try_to_compact_pages() starts: one attempt. In 5.10 this is compact_stall.
+ * - A zone was compacted (mm_compaction_end), or already had a page, which only
+ *   mm_compaction_defer_reset shows: the task stalled. In 7.3 this is compact_stall.
+ * - Otherwise, a zone was skipped because compaction is deferred there (mm_compaction_deferred). In
+ *   6.1 and 6.12 compact_stall includes these.
+ * - compaction_defer_reset() runs for a zone whose result is COMPACT_SUCCESS, and once more when
+ *   the task got the page: compact_success.
  *
- * One case looks like another: a zone that was good already, after one that failed, looks like the
- * page itself.
+ * One case is ambiguous: a zone that already had a page, after one that failed, looks like the page
+ * itself.
  */
 #ifndef MEMWHY_PROBES_COMPACTION_ATTEMPT_BPF_H
 #define MEMWHY_PROBES_COMPACTION_ATTEMPT_BPF_H

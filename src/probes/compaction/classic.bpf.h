@@ -1,10 +1,10 @@
 /*
- * The classic tracepoints, for kernels on which raw tracepoints run preemptible (7.3): a program
- * that is preempted is skipped for all other tasks on that CPU, and a begin without its end is no
- * run. Arguments by the names of their fields, wherever the running kernel has them (needs BTF).
- * They do not tell the compact_control. A raw tracepoint does beside them: should it be skipped,
- * the run counts all the same, without the state of its zone, and what was scanned is summed up
- * from the events of the scanners, which leave out fast_find_migrateblock().
+ * Classic tracepoints, for kernels with preemptible raw tracepoints (7.3): there a preempted
+ * program is skipped for all other tasks on that CPU, and a start without an end makes no run.
+ * Takes arguments by the names of their fields, wherever the running kernel has them (needs BTF).
+ * They lack the compact_control; a raw tracepoint supplies it in addition. If that one is skipped,
+ * the run still counts, without the state of its zone, and the scanned pages are added up from the
+ * scanners' events, which leave out fast_find_migrateblock().
  */
 #ifndef MEMWHY_PROBES_COMPACTION_CLASSIC_BPF_H
 #define MEMWHY_PROBES_COMPACTION_CLASSIC_BPF_H

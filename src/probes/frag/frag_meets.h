@@ -1,23 +1,23 @@
 /*
- * What an allocation meets in a zone as it is now: page at once, or reclaim, or compaction. The
- * allocator's own decision, worked out from the zone's numbers. Knows no report.
+ * What an allocation would meet in a zone right now: a page at once, reclaim, or compaction.
+ * Reproduces the allocator's own decision from the zone's numbers. Knows no report.
  *
- * The allocation is one that may sleep, has no right to the reserves and cannot use CMA
- * (GFP_KERNEL). The rule, in mm/page_alloc.c and mm/compaction.c from 5.10 to 6.18:
+ * The allocation may sleep, has no right to the reserves and cannot use CMA (GFP_KERNEL). The rule,
+ * in mm/page_alloc.c and mm/compaction.c from 5.10 to 6.18:
  *
- * - get_page_from_freelist() asks __zone_watermark_ok() first with the low watermark, and after
- *   it has woken kswapd with min. That needs, for an order and a mark: free pages, without CMA,
- *   without those kept for atomic allocations and without 2^order - 1, above the mark and the
+ * - get_page_from_freelist() calls __zone_watermark_ok() first with the low watermark and, after
+ *   waking kswapd, with min. That requires, for an order and a mark: free pages, without CMA,
+ *   without those reserved for atomic allocations and without 2^order - 1, above the mark and the
  *   zone's lowmem_reserve for the highest zone the allocation may use; and a free block of the
  *   order or above, of a migratetype that falls back to others.
- * - Where that fails, __alloc_pages_slowpath() compacts for an order above 0 if
- *   compaction_suitable() expects it to help: free pages above the min watermark (low for orders
- *   above PAGE_ALLOC_COSTLY_ORDER) and 2^(order + 1) more, for the copies; and, for those costly
- *   orders, a fragmentation index above vm.extfrag_threshold. Otherwise it reclaims.
+ * - If that fails, __alloc_pages_slowpath() compacts for an order above 0 if compaction_suitable()
+ *   expects it to help: free pages above the min watermark (low for orders above
+ *   PAGE_ALLOC_COSTLY_ORDER) and 2^(order + 1) more, for the copies; and, for those costly orders,
+ *   a fragmentation index above vm.extfrag_threshold. Otherwise it reclaims.
  *
- * Simplified: the page allocator's per-cpu lists, which may hold a page of a low order, cpusets,
- * vm.zone_reclaim_mode, and kernels before 6.12, which take all pageblocks reserved for atomic
- * allocations for used up, not only what is free in them.
+ * Left out: the page allocator's per-cpu lists, which may hold a page of a low order; cpusets;
+ * vm.zone_reclaim_mode; and kernels before 6.12, which treat all pageblocks reserved for atomic
+ * allocations as used, not only what is free in them.
  */
 #ifndef MEMWHY_PROBES_FRAG_MEETS_H
 #define MEMWHY_PROBES_FRAG_MEETS_H

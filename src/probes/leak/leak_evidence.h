@@ -1,6 +1,6 @@
 /*
- * What speaks for a leak, of objects of the kernel, its pages and blocks of a heap alike: which of
- * all that grow are told of, and the lines that say why. Private to the view.
+ * The evidence for a leak, for kernel objects, kernel pages and heap blocks alike: which of the
+ * growing ones are reported, and the lines that say why. Private to the view.
  */
 #ifndef MEMWHY_PROBES_LEAK_EVIDENCE_H
 #define MEMWHY_PROBES_LEAK_EVIDENCE_H

@@ -1,6 +1,6 @@
 /*
- * How much a group needs, out of what was seen of it. Pure: records in, numbers out. Owns the
- * model; knows no words.
+ * Computes how much a group needs from what was observed. Pure: records in, numbers out. Owns the
+ * model; produces no text.
  */
 #ifndef MEMWHY_PROBES_LIMIT_JUDGE_H
 #define MEMWHY_PROBES_LIMIT_JUDGE_H

@@ -1,6 +1,6 @@
 /*
- * A call under way: which it is, its arguments and result, what is kept of it between begin and
- * end. Knows nothing of what it does.
+ * A call in progress: which one, its arguments and result, and what is kept between entry and exit.
+ * Knows nothing of its meaning.
  */
 #ifndef MEMWHY_PROBES_MAPS_CALL_BPF_H
 #define MEMWHY_PROBES_MAPS_CALL_BPF_H

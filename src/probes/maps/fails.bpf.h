@@ -1,7 +1,7 @@
 /*
- * Calls of any kind that fail for a limit while memory may be free: open files, watches, System V
- * identifiers, timers, a tmpfs that is full. Only their ends are looked at; what succeeds, nearly
- * all of them, costs one comparison. Calls that map memory are told by why.bpf.h.
+ * Calls of any kind that fail because of a limit while memory may be free: open files, watches,
+ * System V identifiers, timers, a full tmpfs. Only looks at exits; a call that succeeds, as nearly
+ * all do, costs one comparison. why.bpf.h handles calls that map memory.
  */
 #ifndef MEMWHY_PROBES_MAPS_FAILS_BPF_H
 #define MEMWHY_PROBES_MAPS_FAILS_BPF_H

@@ -1,7 +1,7 @@
 /*
- * Who holds what was mapped: mappings made in the interval, by their start, with the key they were
- * counted under, so that what is unmapped is taken off there. A mapping is known by its start and
- * what was cut off either end of it; of one that has been cut in the middle only its size is.
+ * Who holds mappings made in the interval: by their start address, with the key they were counted
+ * under, so that unmapping subtracts there. A mapping is known by its start and what was cut off
+ * either end; if it was cut in the middle, only its size is known.
  */
 #ifndef MEMWHY_PROBES_MAPS_HELD_BPF_H
 #define MEMWHY_PROBES_MAPS_HELD_BPF_H

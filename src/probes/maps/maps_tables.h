@@ -1,6 +1,6 @@
 /*
- * What stands beside the main table of maps: the calls, the failures, and what is known of address
- * spaces and limits. Private to the view.
+ * The tables of maps other than the main one: calls, failures, and what is known of address spaces
+ * and limits. Private to the view.
  */
 #ifndef MEMWHY_PROBES_MAPS_TABLES_H
 #define MEMWHY_PROBES_MAPS_TABLES_H

@@ -1,6 +1,6 @@
 /*
- * Why a call failed for want of memory: the limits of the process and of the machine beside the
- * kernel's numbers as it ended.
+ * Why a call failed for lack of memory: the limits of the process and of the machine, and the
+ * kernel's numbers as the call ended.
  */
 #ifndef MEMWHY_PROBES_MAPS_WHY_BPF_H
 #define MEMWHY_PROBES_MAPS_WHY_BPF_H

@@ -1,18 +1,19 @@
 /*
- * The records of `numa`, whatever they come from: BPF programs of a live session, a recording, or a
- * perf.data file of another machine. One side makes them, the other (numa_feed.h) knows no source.
+ * The records of `numa`, whatever their source: BPF programs of a live session, a recording, or a
+ * perf.data file of another machine. Sources create them; the consumer (numa_feed.h) knows no
+ * source.
  *
- * What is exact, and what is not:
- *  - maps, tasks, blocks, moves, thread moves: each event that was seen, at its own time (exact).
- *    What a source cannot see is not made up: a process that was there before is told of with
- *    NUMA_MAP_HELD, at the begin of the session.
- *  - samples: some of the accesses. `weight` says how many one stands for (an estimate; 0: one).
- *  - node of the page: see enum numa_page_from.
+ * What is exact and what is not:
+ * - Maps, tasks, blocks, moves, thread moves: every event that was seen, at its own time (exact).
+ *   What a source cannot see is not invented: a process that existed before is announced with
+ *   NUMA_MAP_HELD at the start of the session.
+ * - Samples: some of the accesses. `weight` says how many one stands for (an estimate; 0: one).
+ * - Node of the page: see enum numa_page_from.
  *
- * Order: records may come in any order within NUMA_WINDOW_NS of time. At equal times they count in
- * the order they came. A record whose time is 0 is from before all others.
+ * Order: records may come in any order within NUMA_WINDOW_NS of time. Records with the same time
+ * count in the order they came. A record with time 0 precedes all others.
  *
- * All nodes are s32, -1: not known. Nodes from NUMA_NODES on are taken as not known, and counted.
+ * All nodes are s32; -1: not known. Nodes from NUMA_NODES on are treated as not known, and counted.
  */
 #ifndef MEMWHY_PROBES_NUMA_NUMA_H
 #define MEMWHY_PROBES_NUMA_NUMA_H

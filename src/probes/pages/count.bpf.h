@@ -211,15 +211,14 @@ static __always_inline void alloc_locked(
 }
 
 /*
- * While a program runs, the kernel skips it for an interrupt's events on that CPU (and, where raw
- * tracepoints are preemptible, for those of other tasks): in a storm one event in ten thousand. So
- * each tracepoint for which that can happen has a second program, attached behind the first, that
- * counts what the first was skipped for. The first leaves the page on a small stack when it has
- * counted it, and the second takes it from there; where it does not find it, the first did not run.
- * Entries of events for which the second program was skipped stay behind; they do no harm, and the
- * oldest makes room.
+ * While a program runs, the kernel skips it for events of interrupts on that CPU (and, where raw
+ * tracepoints are preemptible, of other tasks): one event in ten thousand in a storm. So each
+ * tracepoint for which that can happen has a second program, attached behind the first, that counts
+ * what the first missed. The first leaves the page on a small stack when it has counted it, and the
+ * second takes it from there; if it is not there, the first did not run. Entries whose second
+ * program was skipped stay; they do no harm, and the oldest makes room.
  *
- * Second programs add to keys and counters of their own, so that no addition is torn.
+ * Second programs use keys and counters of their own, so that no increment is lost.
  */
 static __always_inline int first_ends(struct pages_cpu *cpu, u32 tracepoint, u64 page)
 {

@@ -1,5 +1,5 @@
 /*
- * Calls on NUMA memory policy, what they did to the pages, and the policies in force: what the BPF
+ * NUMA memory policy calls, their effect on pages, and the policies in force: what the BPF
  * programs, the probe and its view agree on, and the records.
  */
 #ifndef MEMWHY_PROBES_POLICY_H

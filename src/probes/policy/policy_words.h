@@ -1,6 +1,6 @@
 /*
- * One call on memory policy in words: as its source has it, what it returned and what that means,
- * what came of it, what is wrong with it.
+ * Describes one memory policy call in words: as source code has it, what it returned and what that
+ * means, its effect, and its problems.
  */
 #ifndef MEMWHY_PROBES_POLICY_WORDS_H
 #define MEMWHY_PROBES_POLICY_WORDS_H

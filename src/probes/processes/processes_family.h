@@ -1,6 +1,6 @@
 /*
- * Private to the processes probe: processes of one program together, as the workers of a server
- * are. Each may be small, or short; what all of them hold is told. Owns who belongs together.
+ * Groups processes of one program, such as the workers of a server: each may be small or
+ * short-lived, so the sum is reported. Owns who belongs together. Private to the processes probe.
  */
 #ifndef MEMWHY_PROBES_PROCESSES_FAMILY_H
 #define MEMWHY_PROBES_PROCESSES_FAMILY_H

@@ -53,9 +53,9 @@ static __always_inline bool lru_is_silent(void)
 }
 
 /*
- * Which number is pgscan_*: shrink_inactive_list() adds nr_scanned, what was looked at on an
- * inactive list; the multi-generational LRU's scan_folios() adds what it isolated. An active
- * list's nr_scanned is pgrefill. The event has no node: the one that follows it has.
+ * How to get pgscan_*: shrink_inactive_list() adds nr_scanned, the pages looked at on an inactive
+ * list; scan_folios() of the multi-generational LRU adds what it isolated. An active list's
+ * nr_scanned is pgrefill. The event has no node: the next event has it.
  */
 static __always_inline int lru_isolated(u32 list, u64 examined, u64 taken)
 {

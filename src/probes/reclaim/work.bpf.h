@@ -1,6 +1,6 @@
 /*
- * A thread's reclaim is one `work`, from its begin to its end; what the scanner, the shrinkers and
- * the throttling say in between in the same thread belongs to it. kswapd's work has no end.
+ * One `work` is a thread's reclaim from start to end; events of the scanner, the shrinkers and the
+ * throttling in the same thread in between belong to it. kswapd's work has no end.
  */
 #ifndef MEMWHY_PROBES_RECLAIM_WORK_BPF_H
 #define MEMWHY_PROBES_RECLAIM_WORK_BPF_H

@@ -1,6 +1,6 @@
 /*
- * The sampler of the slab probe: /proc/slabinfo and /sys/kernel/slab. For `check` only the biggest
- * caches and those that grow; beside the command's own counts all of them.
+ * The sampler of the slab probe: /proc/slabinfo and /sys/kernel/slab. For `check` only the largest
+ * caches and those that grow; for the slab command all of them.
  */
 #ifndef MEMWHY_PROBES_SLAB_SAMPLE_H
 #define MEMWHY_PROBES_SLAB_SAMPLE_H

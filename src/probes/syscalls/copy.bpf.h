@@ -24,8 +24,8 @@ struct {
 
 static const struct exec_begun exec_zero = {};
 
-/* The copies of a call. In a map, whose values the verifier does not follow: what it knows of them
- * would multiply with each copy. */
+/* The copies of a call. In a map, because the verifier does not track map values: on the stack its
+ * states would multiply with each copy. */
 struct copying {
 	s64 ret;
 	u64 kept[SYSCALLS_KEPT]; /* see begin_keep */

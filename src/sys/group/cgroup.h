@@ -58,8 +58,9 @@ int cgroup_of_pid(const struct cgroup_mounts *mounts, int pid, struct cgroup *re
 
 /* Groups kept by cgroup_ids_load; those beyond are not found. */
 #define CGROUP_IDS_MAX 65536
-/* Walks of cgroup_ids_renew are so far apart, and take so much time at first and that part of all
- * later: a new group has its name at once, while a flood of those that are gone costs little. */
+/* Minimum distance between walks of cgroup_ids_renew, the time they may take at first, and their
+ * maximum share of time later. A new group gets its name at once, while a flood of removed groups
+ * costs little. */
 #define CGROUP_IDS_APART_NS 20000000ULL
 #define CGROUP_IDS_CREDIT_NS 200000000ULL
 #define CGROUP_IDS_PART 32

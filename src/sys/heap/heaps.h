@@ -18,10 +18,10 @@ struct heap_tcmalloc {
 };
 bool heap_tcmalloc_find(const u64 *words, size_t n, struct heap_tcmalloc *ret);
 
-/* Go: gcController. in use, released, free, then all that was ever allocated and freed, and what of
- * the runtime's memory may be used: with what was released that is all of the heap's mappings,
- * which have so many bytes, and a part more. Of several that look so, and what ret has, the
- * largest. */
+/* Go: gcController. Fields: in use, released, free; bytes ever allocated and freed; and memory that
+ * the runtime may use, which together with the released memory is all of the heap's mappings (that
+ * many bytes) and a little more. If several candidates fit, including the one in ret, the largest
+ * wins. */
 struct heap_go {
 	u64 used_bytes, released_bytes, free_bytes, live_bytes;
 };

@@ -1,11 +1,10 @@
 /*
- * What the kernel writes into its log about an OOM kill (mm/oom_kill.c, mm/memcontrol.c,
- * mm/show_mem.c; 5.10 to 7.3): fed with its lines one by one, gives the kill they tell of. Owns
- * the words of those lines.
+ * Parses what the kernel logs about an OOM kill (mm/oom_kill.c, mm/memcontrol.c, mm/show_mem.c;
+ * 5.10 to 7.3): takes lines one by one and returns the kill they describe. Owns the words of those
+ * lines.
  *
- * The kernel says all of it at most ten times in five seconds; of other kills it only writes the
- * line "Killed process". One kill is told at a time (oom_lock); lines of others in between are
- * passed over.
+ * The kernel logs the full report at most ten times in five seconds; for other kills only the line
+ * "Killed process". Reports do not interleave (oom_lock); unrelated lines in between are skipped.
  */
 #ifndef MEMWHY_SYS_OOMLOG_H
 #define MEMWHY_SYS_OOMLOG_H

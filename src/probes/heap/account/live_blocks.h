@@ -1,7 +1,7 @@
 /*
- * What is live in a heap, by address: 16 bytes a block, in open addressing. The table is in parts,
- * each of which grows alone, and by a quarter where it is not small, so that it never needs much
- * more than it holds: 24 to 32 bytes a block. Knows nothing of what is kept with an address.
+ * The live blocks of a heap by address, in open addressing with 16 bytes per entry. The table is
+ * split into parts that grow separately, and by a quarter once they are large, so that it takes 24
+ * to 32 bytes per block. Does not know what is kept with an address.
  */
 #ifndef MEMWHY_PROBES_HEAP_ACCOUNT_LIVE_BLOCKS_H
 #define MEMWHY_PROBES_HEAP_ACCOUNT_LIVE_BLOCKS_H

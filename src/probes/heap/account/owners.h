@@ -1,6 +1,6 @@
 /*
- * Who allocated blocks, and where: a number for each pair of a site and a thread that there is, so
- * that a block needs no more than that.
+ * Who allocated blocks, and where: one number for each existing pair of site and thread, so that a
+ * block needs to store no more than that.
  */
 #ifndef MEMWHY_PROBES_HEAP_ACCOUNT_OWNERS_H
 #define MEMWHY_PROBES_HEAP_ACCOUNT_OWNERS_H

@@ -1,6 +1,6 @@
 /*
- * The heap of running processes, by probes at their allocator: what the BPF programs and the probe
- * agree on. What is told of it are the records of heap.h.
+ * The heap of running processes, observed by probes on their allocator: what the BPF programs and
+ * the probe agree on. Its results are the records of heap.h.
  */
 #ifndef MEMWHY_PROBES_HEAP_ATTACH_ATTACHED_H
 #define MEMWHY_PROBES_HEAP_ATTACH_ATTACHED_H

@@ -1,11 +1,10 @@
 /*
- * The sums of blocks, by stack, thread and process. They only grow, so that user space may read
- * them at any time; what is live is a difference.
+ * Sums of blocks by stack, thread and process. They only grow, so user space may read them at any
+ * time; live bytes are a difference.
  *
- * What was live at the peak is known as in account.h: the peak has a number, and a site brings what
- * it held at the peak up to date when it is about to change for the first time after a new one. One
- * thread after the other that is exact; threads that allocate in the same microsecond may shift it
- * by these blocks.
+ * Live bytes at the peak work as in account.h: each peak has a number, and a site updates what it
+ * held at the peak when it changes for the first time after a new one. That is exact if threads
+ * take turns; threads that allocate within the same microsecond may be off by these blocks.
  */
 #ifndef MEMWHY_PROBES_HEAP_ATTACH_SUMS_BPF_H
 #define MEMWHY_PROBES_HEAP_ATTACH_SUMS_BPF_H
@@ -62,8 +61,8 @@ static __always_inline struct heap_thread_gone *gone_get(const u64 *thread)
 	return bpf_map_lookup_elem(&heap_gone, thread);
 }
 
-/* A block is no more: what is left of it in the sums of its process and of who allocated it. t: by
- * whom, or NULL. */
+/* A block was freed: what remains of it in the sums of its process and of its allocating site. t:
+ * of whom, or NULL. */
 static __always_inline void block_gone(struct heap_process_now *p, struct heap_thread_now *t,
 	const struct heap_block *b, u64 bytes)
 {

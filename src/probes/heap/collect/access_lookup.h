@@ -1,11 +1,11 @@
 /*
- * Accesses to memory, looked up in the accounts as they were at their time (block_lookup.h). So
- * rings are read only up to the time before which all accesses were told of; a program that would
- * have to wait for that is read on, and what is asked of its past is answered from what it is by
- * now, if that was there.
+ * Looks accesses up in the accounts as they were at the time of the access (block_lookup.h). Rings
+ * are therefore read only up to the time before which all accesses have been delivered. A program
+ * that would have to wait for that is read on; queries about its past are answered from its present
+ * state, if the block existed.
  *
- * Where page faults are counted (residence.h) all of them are asked about. Those of a process that
- * has not yet told of itself wait until it does, or becomes another program.
+ * If page faults are counted (residence.h), all of them are looked up. Those of a process that has
+ * not registered yet wait until it does, or until it becomes another program.
  */
 #ifndef MEMWHY_PROBES_HEAP_COLLECT_ACCESS_LOOKUP_H
 #define MEMWHY_PROBES_HEAP_COLLECT_ACCESS_LOOKUP_H

@@ -1,14 +1,15 @@
 /*
- * Which block of a process an access was in, and what became of those blocks: for who sees accesses
- * (capture/block_access.h). Fed with the events of the process and with accesses, in the order of
- * their times. Blocks that nothing was seen to access are not told of.
+ * Finds the block that an access hit, and follows what becomes of those blocks, for probes that see
+ * accesses (capture/block_access.h). Takes the events of the process and the accesses, in order of
+ * time. Blocks without an access are not reported.
  *
- * A block is one from the moment at which the allocator has returned it until free or realloc is
- * called. An access of the thread itself to no block, which its next allocation covers, is of that
- * one: calloc and realloc write to it before they return it, and allocators keep a few words beside
- * it (NUMA_BLOCK_EDGE).
+ * A block exists from the moment the allocator returns it until free or realloc is called. If a
+ * thread accesses memory outside any block, and its next allocation covers that memory, the access
+ * counts for that allocation: calloc and realloc write to it before they return it, and allocators
+ * keep a few words beside it (NUMA_BLOCK_EDGE).
  *
- * Of a process whose faults are counted (heap_process.residence) nothing is told: each is counted.
+ * For a process whose faults are counted (heap_process.residence) nothing is delivered: each fault
+ * is counted.
  */
 #ifndef MEMWHY_PROBES_HEAP_COLLECT_BLOCK_LOOKUP_H
 #define MEMWHY_PROBES_HEAP_COLLECT_BLOCK_LOOKUP_H

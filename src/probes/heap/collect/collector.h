@@ -1,7 +1,7 @@
 /*
- * Collects what the programs under the preload library write: a thread of its own, so that no
- * program waits for a report being made. Hands each program its file, reads all rings in turn, and
- * keeps the accounts, which the session looks at between two turns.
+ * Collects what programs under the preload library write, in a separate thread, so that no program
+ * waits while a report is made. Hands each program its file, reads all rings in turn, and keeps the
+ * accounts, which the session reads between two turns.
  */
 #ifndef MEMWHY_PROBES_HEAP_COLLECT_COLLECTOR_H
 #define MEMWHY_PROBES_HEAP_COLLECT_COLLECTOR_H
@@ -47,7 +47,7 @@ const char *collector_name(const struct collector *c, u32 number);
 int collector_start(struct collector *c);
 /* Readable when there is news to be named. */
 int collector_fd(const struct collector *c);
-/* Stops collecting: what is there by now is read, then the programs are told to stop. 0, or why the
+/* Stops collecting: reads what is there by now, then tells the programs to stop. 0, or why the
  * thread failed. */
 int collector_stop(struct collector *c);
 /* The same in two steps, for questions to be answered in between. */

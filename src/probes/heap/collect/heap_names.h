@@ -1,5 +1,5 @@
-/* The stacks that programs under the preload library tell of, named by the files that the same
- * threads told of before them; and their events, on their way into the recording. */
+/* Names the stacks that programs under the preload library report, with the files that the same
+ * threads announced before; and passes their events into the recording. */
 #ifndef MEMWHY_PROBES_HEAP_COLLECT_NAMES_H
 #define MEMWHY_PROBES_HEAP_COLLECT_NAMES_H
 

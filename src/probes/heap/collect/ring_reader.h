@@ -1,10 +1,9 @@
 /*
- * Reads the rings of one process into its account. Of several threads the events are put in order
- * by their times: each ring is in order by itself, so it is a merge. Times may be a little early;
- * but of one address allocations and frees alternate, so what is one too many waits for the one
- * before it, which is a little further on in another ring. What came after the look at the clock
- * with which a merge begins waits for the next one; so no free is taken before the allocation it
- * belongs to, in whatever ring that is.
+ * Reads the rings of one process into its account. Each ring is in order by itself, so the events
+ * of several threads are merged by time. Times may be slightly early; but allocations and frees of
+ * one address alternate, so an unexpected event waits for its predecessor, which is a little
+ * further on in another ring. Events from after the clock reading that starts a merge wait for the
+ * next merge; so no free is processed before its allocation, in whatever ring that is.
  */
 #ifndef MEMWHY_PROBES_HEAP_COLLECT_RING_READER_H
 #define MEMWHY_PROBES_HEAP_COLLECT_RING_READER_H

@@ -1,7 +1,7 @@
 /*
- * One executed program and its forks: the file that the preload library writes to (tracker/ring.h),
- * read into the accounts of its processes. Reads what a program gone wild may have written: the
- * worst it can do is to spoil its own account.
+ * One executed program and its forks: reads the file that the preload library writes
+ * (tracker/ring.h) into the accounts of its processes. The file may contain anything if the program
+ * has gone wild: at worst that spoils its own account.
  */
 #ifndef MEMWHY_PROBES_HEAP_COLLECT_TRACKED_PROGRAM_H
 #define MEMWHY_PROBES_HEAP_COLLECT_TRACKED_PROGRAM_H

@@ -91,8 +91,8 @@ static inline u64 event_model_bytes(const struct event_model *m)
 int event_coder_init(struct event_coder *c);
 /* There is one more thread. */
 int event_coder_thread(struct event_coder *c, u32 tid);
-/* Blocks have to be numbered in their order, a free is of one that was, and its thread was told
- * of. 0 or -ENOMEM. */
+/* Blocks must be numbered in order; a free must be of a known block, and its thread must have been
+ * announced. 0 or -ENOMEM. */
 int event_coder_put(struct event_coder *c, const struct heap_event *e);
 static inline bool event_coder_is_full(const struct event_coder *c)
 {

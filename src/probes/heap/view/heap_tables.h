@@ -1,5 +1,5 @@
-/* The tables of `heap` beside the one of heaps, one file each, and what a report on a part says of
- * itself. Private to the view. */
+/* The tables of `heap` other than that of heaps, one file each, and what a report on a part says
+ * about itself. Private to the view. */
 #ifndef MEMWHY_PROBES_HEAP_VIEW_HEAP_TABLES_H
 #define MEMWHY_PROBES_HEAP_VIEW_HEAP_TABLES_H
 

@@ -1,6 +1,6 @@
 /*
- * Private to the capture of numa: the settings of automatic NUMA balancing, where this kernel has
- * them, and what was asked to be changed of them.
+ * The settings of automatic NUMA balancing that this kernel has, and the changes requested. Private
+ * to the capture of numa.
  */
 #ifndef MEMWHY_PROBES_NUMA_CAPTURE_BALANCE_H
 #define MEMWHY_PROBES_NUMA_CAPTURE_BALANCE_H

@@ -1,14 +1,16 @@
 /*
- * Private to numa_groups.c: what hint faults tell of how nodes use an object. A page has at most
- * one a scan, and the kernel moves pages because of them, so that neither the order of accesses nor
- * the share of remote ones is that of the program. What does hold:
- *  - a page whose faults always come from one node is used by that node;
- *  - nodes whose faults are mixed within 50 ms use the object at the same time: a scan
- *    takes all of its pages away at once, and one node alone would take all of these faults;
- *  - pages that change their node while several use the object, to and fro, are shared; what one
- *    node takes over, while it is alone as who merges what others made, or for good, need not be;
- *  - threads whose CPU time grows by more than the time that passes run at the same time;
- *  - a page's first fault tells the node where the program had put it.
+ * What hint faults reveal about how nodes use an object. Private to numa_groups.c. A page faults at
+ * most once per scan, and the kernel moves pages because of these faults; so neither their order
+ * nor their share of remote accesses is that of the program. What does hold:
+ *
+ * - A page whose faults always come from one node is used by that node.
+ * - Nodes whose faults mix within 50 ms use the object at the same time: a scan unmaps all of its
+ *   pages at once, and one node alone would take all of these faults.
+ * - Pages that move back and forth between nodes while several nodes use the object are shared.
+ *   Pages that one node takes over while it is alone (such as one that merges what others made), or
+ *   for good, need not be.
+ * - Threads run at the same time if the sum of their CPU times grows faster than the clock.
+ * - A page's first fault tells the node where the program had put it.
  */
 #ifndef MEMWHY_PROBES_NUMA_JUDGE_HINT_STATS_H
 #define MEMWHY_PROBES_NUMA_JUDGE_HINT_STATS_H

@@ -1,6 +1,6 @@
 /*
- * Moving an object of a finding: as a trial by `numa try`, with the command filled in, and what it
- * costs against what it saves. Private to the findings of numa.
+ * Advice to move the object of a finding: the filled-in `numa try` command, and what the move costs
+ * and saves. Private to the findings of numa.
  */
 #ifndef MEMWHY_PROBES_NUMA_JUDGE_MOVE_ADVICE_H
 #define MEMWHY_PROBES_NUMA_JUDGE_MOVE_ADVICE_H
