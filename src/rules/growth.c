@@ -196,7 +196,10 @@ static void tell_numbers(
 {
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	f->held_bytes = (u64)d->grown;
+	/* What goes on to grow ranks by what it will have soon. */
+	f->held_bytes =
+		(u64)(d->young || d->bounded || d->drifts ? d->grown
+							  : MAX(d->grown, d->rate * GROWTH_SOON_S));
 	f->losses = d->left >= 0 && d->left < GROWTH_SOON_S
 			    ? LOSS_RECLAIM | LOSS_SWAP | LOSS_REFAULT
 			    : 0;

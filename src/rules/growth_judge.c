@@ -82,16 +82,10 @@ static int level_of(const struct growth_verdict *d)
 
 bool growth_is_young(const struct grown *g, const struct shape *s)
 {
-	return g->start_ns && g->start_ns + YOUNG_NS > s->trend.last_ns &&
+	bool steady = growth_seconds(s) >= NEW_SECONDS && trend_fit(&s->trend) >= CLOCKWORK;
+
+	return g->start_ns && g->start_ns + (steady ? STEADY_NS : YOUNG_NS) > s->trend.last_ns &&
 	       growth_seconds(s) < LONG_S;
-}
-
-static bool is_young(const struct grown *g, const struct growth_verdict *d)
-{
-	bool steady = d->seconds >= NEW_SECONDS && d->fit >= CLOCKWORK &&
-		      g->start_ns + STEADY_NS <= g->anon.trend.last_ns;
-
-	return growth_is_young(g, &g->anon) && !steady;
 }
 
 /* A heap or a pool of a fixed size, or a guest, fills a mapping that is there: its address space
@@ -123,7 +117,7 @@ bool growth_judge(const struct growth_seen *s, const struct report *r, const str
 		g->anon.trend.last_ns + GROWTH_GONE_NS < s->last_ns)
 		return false;
 	d.fit = trend_fit(&g->anon.trend);
-	d.young = is_young(g, &d);
+	d.young = growth_is_young(g, &g->anon);
 	d.newer = d.young && g->start_ns >= r->stream->first_ns;
 	when_it_hurts(s, r, g->cgroup, &d);
 	bound_take(g, &d);

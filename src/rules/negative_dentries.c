@@ -178,7 +178,8 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 	      : processes > 1 ? report_text(r, "%u processes of %.15s (pid %u does the most)",
 					processes, k->comm, tgid)
 			      : report_process(r, tgid);
-	x->held_bytes = bytes;
+	/* What is there is given back where memory is wanted: a note ranks by what comes. */
+	x->held_bytes = level > LEVEL_NOTE ? bytes : grown * dentry_bytes(&s->sums.facts);
 	if (k)
 		x->title = report_text(r, "%s %s: the kernel keeps %s negative dentries, %s", who,
 			k->removed * 2 > k->count

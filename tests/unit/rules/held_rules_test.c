@@ -660,6 +660,7 @@ static void test_negative_dentries(void **unused)
 		.comm = "victim", .directory = "/var/cache/app");
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_NOTE);
+	assert_int_equal(f->held_bytes, 200000 * 192); /* below what is held and not given back */
 	assert_string_equal(f->title, "victim (pid 7) looks up names that do not exist: the kernel "
 				      "keeps 1.20 M negative dentries, 220 MiB");
 	assert_true(says(f->evidence, "1800 lookups a second that find nothing, 90 % of all"));
