@@ -528,6 +528,11 @@ static u64 ring_bytes(const struct held_process *p)
 	return p->ring_bytes;
 }
 
+static u64 mapped_bytes(const struct held_process *p)
+{
+	return p->mapped_bytes;
+}
+
 static u64 pipe_bytes(const struct held_process *p)
 {
 	return p->pipe_bytes;
@@ -566,7 +571,25 @@ static void tell_ledger(struct report *r, struct finding *x, const struct growth
 		finding_line(r, x->evidence, "it grew by %s in that time", fmt_bytes(a, (u64)more));
 }
 
-/* Rings of io_uring were measured; of packet sockets only their number is known. */
+/* Rings that a process maps: of packet sockets and of perf events. */
+static void mapped_who(struct report *r, struct finding *x, const struct held_top *m)
+{
+	char a[UNIT_BUF];
+
+	x->tgid = m->most->last.tgid;
+	x->title = report_text(r, "%s: %s of it is rings that %s maps", x->title,
+		fmt_bytes(a, m->bytes), held_who(r, m));
+	finding_line(r, x->try_,
+		"See which of packet sockets, and which of perf events: "
+		"`grep -E 'socket:|perf_event' /proc/%u/maps`",
+		x->tgid);
+	finding_line(
+		r, x->try_, "Use smaller ones: tcpdump -B, ring-size of suricata, perf record -m");
+}
+
+/* Rings of io_uring were measured; of packet sockets that are not mapped only their number is
+ * known.
+ */
 static void unowned_who(
 	struct report *r, struct finding *x, const struct held_top *rings, const struct held_top *p)
 {
@@ -597,13 +620,14 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 	u64 pipes = held_most(&g->held, pipe_bytes).all;
 	struct held_top packets = held_most(&g->held, packet_sockets);
 	struct held_top rings = held_most(&g->held, ring_bytes);
+	struct held_top mapped = held_most(&g->held, mapped_bytes);
 	u64 memory = r->stream->host.memory_bytes;
 	double all = g->ledger.h.size ? (double)where_rest(&g->ledger) - (double)pipes -
 						(double)traces_bytes(&g->held)
 				      : 0;
 	double usual = (double)(memory / 100 + (128ULL << 20));
 	struct finding *x;
-	bool known;
+	bool known, maps;
 	int level;
 	char a[UNIT_BUF];
 
@@ -619,7 +643,11 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 	x->title = report_text(r, "The kernel has %s that no counter explains, %s",
 		fmt_bytes(a, (u64)all), held_share(r, (u64)all));
 	known = rings.most && (double)rings.bytes * 2 >= all;
-	unowned_who(r, x, known ? &rings : NULL, &packets);
+	maps = !known && mapped.most && (double)mapped.bytes * 2 >= all;
+	if (maps)
+		mapped_who(r, x, &mapped);
+	else
+		unowned_who(r, x, known ? &rings : NULL, &packets);
 	x->confidence =
 		"medium: it is the remainder in the ledger of `memwhy where`: MemTotal less all "
 		"counters; an owner, if named, is inferred from what processes have open";
@@ -628,7 +656,7 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 		 "(PACKET_RX_RING), io_uring rings, network, graphics and hypervisor drivers, or "
 		 "perf. No process shows them, and nothing reclaims them.";
 	finding_line(r, x->try_, "Compare with the rest of the machine's memory: `memwhy where`");
-	if (!known)
+	if (!known && !maps)
 		finding_line(r, x->try_,
 			"Rings of a capture tool: a smaller buffer (tcpdump -B, wireshark, "
 			"suricata ring-size). Rings of a network interface: `ethtool -g eth0`");

@@ -1785,6 +1785,17 @@ static void test_kernel_held(void **unused)
 		assert_int_equal(says(f->try_, "/proc/9/fdinfo"), share == 3);
 		end(&b);
 	}
+	begin(&b, &rule_slab_growth, 1); /* a mapping says how large a ring is */
+	ledger(&b, 1, 20 * MIB, 4096 * MIB);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 7, .packets = 1);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .packets = 1,
+		.mapped_bytes = 3072 * MIB);
+	f = only(&b);
+	assert_int_equal(f->tgid, 8);
+	assert_non_null(strstr(f->title, ": 3.00 GiB of it is rings that "));
+	assert_true(says(f->try_, "/proc/8/maps"));
+	assert_false(says(f->try_, "ethtool"));
+	end(&b);
 	begin(&b, &rule_slab_growth, 1); /* what tracing has is told by itself */
 	ledger(&b, 1, 20 * MIB, 4096 * MIB);
 	PUT(&b, struct held_trace, REC_HELD_TRACE, .instance = 1, .bytes = 4000 * MIB);
