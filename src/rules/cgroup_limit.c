@@ -94,7 +94,7 @@ struct pain {
 	u64 max_bytes;     /* of one at its memory.high: its hard limit */
 	u64 disk_ns; /* for disks, which read it back; PSI of memory has but a part of these */
 	double refaults_second;
-	bool passes; /* most of what it reads comes for the first time, the rest after long */
+	bool passes; /* what it reads again comes late, and is less than half, or costs nobody */
 	bool full;   /* of what cannot be reclaimed */
 	bool cheap;  /* hardly anybody waited for what was read back */
 };
@@ -174,9 +174,9 @@ static struct pain pain_of(
 	p.refaults_second = (double)p.refaults / report_seconds(r);
 	p.out_bytes = out_bytes(&set, &p, page);
 	p.out_most = working_set_out_most(&set, page);
-	p.passes = comes_late(&set) && p.file_refaults * 2 < set.read * CACHE_STRIDE;
 	p.disk_ns = disk_wait_ns(&s->sums.facts, cg, &p, page);
 	p.cheap &= report_share(r, p.disk_ns) < DISK_RISK;
+	p.passes = comes_late(&set) && (p.cheap || p.file_refaults * 2 < set.read * CACHE_STRIDE);
 	p.grown_bytes = group_members_grown(&s->members, r, cg->cgroup);
 	p.full = cg->h.flags & CGROUP_HAS_PARTS &&
 		 (double)held_bytes(cg) >= FULL_OF * (double)cg->limit_bytes;
@@ -290,8 +290,8 @@ static const char *filler_text(
 					? "%.0f %% is page cache, of files many times as large: "
 					  "%.0f pages a second are read back (refaults)"
 				: p->passes
-					? "%.0f %% is page cache, most of it read once: %.0f pages "
-					  "a second are read back (refaults)"
+					? "%.0f %% is page cache, most of it not read again for "
+					  "long: %.0f pages a second are read back (refaults)"
 					: "%.0f %% is page cache, too little of it: %.0f pages a "
 					  "second are read back (refaults)",
 				(double)cg->file_bytes / all, p->refaults_second);

@@ -179,6 +179,17 @@ u64 facts_cgroup_full_of(const struct facts *f, enum cgroup_filler filler, u64 b
 	return 0;
 }
 
+#define PRESSED_LEAST (8ULL << 20)
+
+bool facts_cgroup_pressed(const struct facts *f, u64 cgroup, u64 bytes)
+{
+	const struct cgroup_usage *cg = cgroup ? facts_cgroup(f, cgroup) : NULL;
+
+	return cg && cg->limit_bytes != CGROUP_USAGE_NONE && bytes >= PRESSED_LEAST &&
+	       bytes >= cg->limit_bytes / 2 &&
+	       counter_since(cg->first_limit_hit_total, cg->limit_hit_total);
+}
+
 static int slab_feed(struct facts *f, const struct slab_usage *r)
 {
 	struct slab_usage *s = groups_get(&f->slabs, r->name);

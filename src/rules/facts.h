@@ -79,6 +79,8 @@ bool facts_cgroup_at_limit(
 /* The group at its limit that is full of so much of this, or to whose limit shared memory of so
  * much is half; 0: none is. */
 u64 facts_cgroup_full_of(const struct facts *f, enum cgroup_filler filler, u64 bytes);
+/* It hit its limit, half of which these bytes take: little for the machine, much for the group. */
+bool facts_cgroup_pressed(const struct facts *f, u64 cgroup, u64 bytes);
 /* NULL when there is no record of it. */
 const struct cgroup_usage *facts_cgroup(const struct facts *f, u64 id);
 

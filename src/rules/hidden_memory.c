@@ -183,12 +183,14 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	double rate = files_rate(h, f);
 	const char *who;
 	u64 cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, f->used_bytes);
-	int level = level_in_group(held_level(r, f->used_bytes), f->opener ? 0 : cgroup);
+	int level =
+		held_level_group(held_level(r, f->used_bytes), &h->facts, cgroup, f->used_bytes);
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	if (held_files_removed(f))
 		return;
+	level = level_in_group(level, f->opener ? 0 : cgroup);
 	if (rate > 0 && files_left(h, f, rate) < HELD_SOON_S)
 		level = MAX(level, (int)LEVEL_RISK);
 	x = level < 0 ? NULL : report_finding(r, level, "tmpfs-files");
@@ -271,7 +273,8 @@ static void tell_segments(struct report *r, const struct held *h)
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, o.bytes);
-	level = level_in_group(held_level_growing(r, o.bytes, &g), cgroup);
+	level = held_level_group(held_level_growing(r, o.bytes, &g), &h->facts, cgroup, o.bytes);
+	level = level_in_group(level, cgroup);
 	x = level < 0 ? NULL : report_finding(r, level, "shm-orphans");
 	if (!x)
 		return;
@@ -312,7 +315,8 @@ static void tell_memfd(struct report *r, const struct held *h)
 			     ? t.bytes - t.most->last.shmem_bytes
 			     : 0;
 	struct held_growth g = held_growth_of(h, &t);
-	int level = held_level_growing(r, hidden, &g);
+	u64 cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, t.bytes);
+	int level = held_level_group(held_level_growing(r, hidden, &g), &h->facts, cgroup, hidden);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "memfd-files");
 	const struct held_process *p;
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -322,7 +326,7 @@ static void tell_memfd(struct report *r, const struct held *h)
 	p = &t.most->last;
 	x->held_bytes = t.bytes;
 	x->tgid = p->tgid;
-	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, t.bytes);
+	x->cgroup = cgroup;
 	x->losses = LOSS_GROUP;
 	x->title =
 		report_text(r, "%s keeps %s in files without a name (memfd, or deleted from tmpfs)",

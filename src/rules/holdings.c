@@ -326,6 +326,11 @@ int held_level(const struct report *r, u64 bytes)
 	return MAX(share_level(share, RISK_SHARE, WARNING_SHARE, 2), (int)LEVEL_NOTE);
 }
 
+int held_level_group(int level, const struct facts *f, u64 cgroup, u64 bytes)
+{
+	return facts_cgroup_pressed(f, cgroup, bytes) ? MAX(level, (int)LEVEL_NOTE) : level;
+}
+
 /* How much of the time some task of the machine waited for memory (PSI). */
 /* Pressure and kills may be those of a group at its limit: only where memory of the machine is
  * short do allocations reclaim directly (allocstall counts no group's). */

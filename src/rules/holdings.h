@@ -79,6 +79,8 @@ const char *held_who(struct report *r, const struct held_top *t);
 /* The level of so many bytes that are of no use to anybody: by their share of the machine's memory.
  * -1: too little to be told. */
 int held_level(const struct report *r, u64 bytes);
+/* A note at least, where these bytes are most of what a group at its limit may have. */
+int held_level_group(int level, const struct facts *f, u64 cgroup, u64 bytes);
 /* Of memory: who sets so much aside and idle is the trouble, whatever others do with the rest. */
 #define HELD_MOST_PART 0.3
 #define HELD_ASIDE_SHARE 0.05  /* of memory: from here on others lack it */

@@ -190,6 +190,7 @@ static void tell_locked(struct report *r, const struct held *h, const struct hel
 	p = &t.most->last;
 	bytes = t.bytes;
 	level = held_level_soon(held_level_aside(r, &h->facts, bytes), &g);
+	level = held_level_group(level, &h->facts, p->cgroup, bytes);
 	x = level < 0 ? NULL : report_finding(r, level, "locked-memory");
 	if (!x)
 		return;

@@ -160,6 +160,39 @@ static void test_dentries(void **unused)
 	end(&b);
 }
 
+/* What is little for the machine may be most of what a small group may have: told where that group
+ * hits its limit, by who locked it or where the files are. */
+static void test_small_group(void **unused)
+{
+	(void)unused;
+	for (u64 hits = 0; hits <= 90; hits += 90) {
+		for (int locked = 0; locked < 2; locked++) {
+			struct bench b;
+
+			begin(&b, locked ? &rule_set_aside : &rule_hidden_memory, 1);
+			named(&b, 42, "/shop");
+			PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .h.flags = CGROUP_HAS_PARTS,
+				.cgroup = 42, .usage_bytes = 60 * MIB, .limit_bytes = 60 * MIB,
+				.shmem_bytes = locked ? 0 : 40 * MIB,
+				.locked_bytes = locked ? 40 * MIB : 0, .limit_hit_total = hits);
+			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .cgroup = 42,
+				.locked_bytes = locked ? 40 * MIB : 0, .rss_bytes = 50 * MIB);
+			PUT(&b, struct held_files, REC_HELD_FILES, .mount = 2,
+				.used_bytes = 40 * MIB, .found_bytes = 40 * MIB, .files = 4);
+			if (!hits) {
+				assert_int_equal(conclude(&b), 0);
+			} else {
+				const struct finding *f = only(&b);
+
+				assert_int_equal(f->level, locked ? LEVEL_NOTE : LEVEL_RISK);
+				assert_int_equal(f->cgroup, 42);
+				assert_non_null(strstr(f->title, "67 % of the limit of cgroup"));
+			}
+			end(&b);
+		}
+	}
+}
+
 /* Segments that fill a group are told by its limit, and many of them have one command. */
 static void test_group(void **unused)
 {
@@ -262,7 +295,8 @@ static void test_mappings_of_others(void **unused)
 		PUT(&b, struct slab_usage, REC_SLAB_CACHE, .name = "vm_area_struct",
 			.first_active_objects = 10000, .active_objects = 40000);
 		assert_int_equal(conclude(&b), room);
-		assert_true(!room || strstr(b.report.findings.v[0].title, "about 60 more a second"));
+		assert_true(
+			!room || strstr(b.report.findings.v[0].title, "about 60 more a second"));
 		end(&b);
 	}
 }
@@ -492,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_tcp),
 		cmocka_unit_test(test_dentries),
 		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_small_group),
 		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_mappings_of_others),
 		cmocka_unit_test(test_segments_grow),

@@ -831,24 +831,33 @@ static void test_cgroup_far(void **unused)
 	}
 }
 
-/* What comes back late, while most of what is read comes for the first time, is a stream that
- * passes by files it has read before; where all of it comes back the group is too small. */
+/* What comes back late is a stream that passes by files it has read before, if most of what is read
+ * comes for the first time, or nobody waits; else the group is too small. */
 static void test_cgroup_passes(void **unused)
 {
+	static const struct {
+		u64 read, waited_us;
+		bool late;
+	} cases[] = {{1000, 500000, false}, {1000, 5000, true}, {4000, 500000, true}};
+
 	(void)unused;
-	for (u64 read = 1000; read <= 4000; read += 3000) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct finding *f;
 		struct bench b;
 
-		begin(&b, &rule_cgroup_limit, 1);
-		PUT(&b, struct cache_agg, REC_CACHE_AGG, .cgroup = 4, .count = read);
+		begin(&b, &rule_cgroup_limit, 10);
+		for (u64 us = 0; us <= cases[i].waited_us; us += cases[i].waited_us)
+			PUT(&b, struct system_pressure, REC_SYSTEM_PRESSURE,
+				.resource = SYSTEM_MEMORY, .some_total_us = us);
+		PUT(&b, struct cache_agg, REC_CACHE_AGG, .cgroup = 4, .count = cases[i].read);
 		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 4, .version = 1,
 			.h.flags = CGROUP_HAS_PARTS, .usage_bytes = 100 * MIB,
 			.limit_bytes = 100 * MIB, .file_bytes = 90 * MIB, .limit_hit_total = 9000,
 			.first_limit_hit_total = 2, .refault_file_total = 60000);
 		f = only(&b);
-		assert_int_equal(f->level, read > 1000 ? LEVEL_NOTE : LEVEL_WARNING);
-		assert_int_equal(!!strstr(f->title, "most of it read once"), read > 1000);
+		assert_int_equal(f->level, cases[i].late ? LEVEL_NOTE : LEVEL_WARNING);
+		assert_int_equal(
+			!!strstr(f->title, "most of it not read again for long"), cases[i].late);
 		end(&b);
 	}
 }
