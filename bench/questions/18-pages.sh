@@ -9,6 +9,7 @@ pages_makers() {
 	memwhy export --to speedscope|"$memwhy" export --to speedscope --force --out "$tmp/made.json" "$tmp/p.mw"|made.json
 	memwhy export --to folded|"$memwhy" export --to folded --force --out "$tmp/made.folded" "$tmp/p.mw"|made.folded
 	memwhy export --to sqlite|"$memwhy" export --to sqlite --force --out "$tmp/made.db" "$tmp/p.mw"|made.db
+	memwhy export --to perfetto|"$memwhy" export --to perfetto --force --out "$tmp/made.pftrace" "$tmp/p.mw"|made.pftrace
 	heaptrack_print|heaptrack_print -f "$tmp/p.zst"|log
 	heaptrack_print, folded|heaptrack_print -p 0 -a 0 -T 0 -l 0 -F "$tmp/made.ht" -f "$tmp/p.zst"|made.ht
 	LIST

@@ -151,7 +151,7 @@ int run_take_parts(const struct command *cmd, const struct options *o, int input
 {
 	const struct probe *of = probe_find(cmd->name);
 	const struct view *const views[] = {of->view, of->view};
-	bool parted = of->view->reset && !o->each && !of->view->due;
+	bool parted = of->view->reset && !of->view->levels && !of->view->due && !o->each;
 	struct options copy = *o;
 	const struct run run = {.cmd = cmd, .o = &copy, .views = views, .n_views = parted ? 2 : 1};
 

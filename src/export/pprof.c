@@ -120,6 +120,8 @@ static void sample_add(struct profile *p, size_t row)
 	str_clear(&p->sample);
 	str_clear(&p->part);
 	stack_each_frame(s->stream, samples_stack(s, row), location_add, p);
+	if (!p->part.len) /* go tool pprof leaves out a sample of no place, and what it counts */
+		proto_varint(&p->part, pprof_location_unknown(&p->names));
 	proto_message(&p->sample, SAMPLE_LOCATION, &p->part);
 	str_clear(&p->part);
 	for (size_t i = 0; i < s->n_values; i++) {

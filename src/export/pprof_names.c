@@ -188,6 +188,24 @@ u64 pprof_location(struct pprof_names *n, u32 frame)
 	return *id;
 }
 
+u64 pprof_location_unknown(struct pprof_names *n)
+{
+	_cleanup_str_ struct str line = {}, location = {};
+	u64 *id = groups_get(&n->locations, &(u32){0}); /* no frame has this number */
+
+	if (!id || *id) {
+		n->failed |= !id;
+		return id ? *id : 0;
+	}
+	*id = n->locations.n;
+	proto_u64(&line, LINE_FUNCTION, function_id(n, "?", NULL));
+	proto_u64(&location, LOCATION_ID, *id);
+	proto_message(&location, LOCATION_LINE, &line);
+	proto_message(&n->location_table, PROFILE_LOCATION, &location);
+	n->failed |= line.failed || location.failed;
+	return *id;
+}
+
 static u64 build_id(struct pprof_names *n, u32 path)
 {
 	const struct rec_module *m = path ? stream_module(n->stream, path) : NULL;

@@ -25,6 +25,8 @@ void pprof_names_free(struct pprof_names *n);
 u64 pprof_string(struct pprof_names *n, const char *text);
 /* The id of the location that a frame of the stream is. */
 u64 pprof_location(struct pprof_names *n, u32 frame);
+/* That of what has no stack: "?", as in folded lines. */
+u64 pprof_location_unknown(struct pprof_names *n);
 /* Appends all of them, as fields of the profile. */
 void pprof_names_add(struct pprof_names *n, struct str *out);
 

@@ -88,6 +88,9 @@ struct view {
 	 */
 	struct table *(*each)(void *v, struct report *r);
 	bool times_each; /* they have durations: --min */
+	/* Its main numbers stand at one time, and are not what was counted until then: of parts of
+	 * the time it is not asked (parts.h). */
+	bool levels;
 	/* A report is due now, before the interval ends; NULL: never. */
 	bool (*due)(void *v);
 	void (*reset)(void *v); /* the next interval begins (-i) */

@@ -81,6 +81,15 @@ same_page() {
 	tried
 }
 
+# pprof_sums FILE: the sum of each kind of sample, as go tool pprof reads it: lines of NAME SUM.
+pprof_sums() {
+	go tool pprof -raw "$1" 2>/dev/null | awk '
+		/^Samples:/ { getline; n = split($0, names, " "); inside = 1; next }
+		/^Locations/ { inside = 0 }
+		inside && /^ +(-?[0-9]+ +)*-?[0-9]+:/ { sub(/:.*/, ""); for (i = 1; i <= n; i++) sums[i] += $i }
+		END { for (i = 1; i <= n; i++) { sub(/\/.*/, "", names[i]); printf "%s %.0f\n", names[i], sums[i] } }' | sort
+}
+
 # formats FILE COMMAND: stacks as pprof, speedscope and folded lines, and their totals.
 formats() {
 	local f=$1 c=$2 n=${1##*/} folded fields=()
@@ -102,6 +111,10 @@ formats() {
 	gzip -t "$n.pb.gz" || refuse "$n: pprof is no gzip" || return
 	if [ -n "$go" ]; then
 		go tool pprof -raw "$n.pb.gz" 2>err | grep -q '^PeriodType: ' || refuse "$n: go tool pprof: $(<err)" || return
+		"$MEMWHY" export --to speedscope --of "$c" --out "$n.all.json" "$f" || return
+		# growth may be negative, which speedscope does not draw
+		diff <(pprof_sums "$n.pb.gz" | grep -v '^growth ') <(jq -r '.profiles[] | "\(.name) \(.endValue)"' "$n.all.json" | sort) ||
+			refuse "$n: go tool pprof has other sums than speedscope's file" || return
 	fi
 	[ "$folded" -eq 0 ] || through=$((through + 1)) # an empty one says nothing
 }

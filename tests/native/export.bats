@@ -193,6 +193,10 @@ perfetto_has() {
 	jq -e --slurpfile s s.json '.slices - .nested == ($s[0].rows | length) and .nested > 0 and
 		.stacks == ([$s[0].rows[] | select(.stack)] | length)' has
 	jq -e '.clocks >= 1 and (.names | any(startswith("stalled charge")))' has
+	# its clocks are those of the recording: each stall begins when JSON says, and is as long
+	jq -e --slurpfile s s.json '.whole == ([$s[0].rows[] | [.time_ns, .duration_ns]] | sort)' has
+	jq -e --slurpfile s s.json '($s[0].interval.start | (sub("[.].*"; "Z") | fromdateiso8601) * 1000 +
+		(capture("[.](?<ms>[0-9]+)Z").ms | tonumber)) as $ms | .wall_ns / 1e6 - $ms | fabs < 2' has
 }
 
 @test "export: perfetto: each call is a slice; RSS, free blocks and pressure are counters" {

@@ -216,13 +216,15 @@ const steps = {
 	async 'the brush leaves what was counted in its readings, and says which'({sums}) {
 		await sums.$eval('.course', e => e.scrollIntoView());
 		const box = await (await sums.$('.cover')).boundingBox(), whole = await total(sums), seen = [];
+		const read = words => JSON.parse(execFileSync(process.env.MEMWHY, ['faults', '--input', sumsRecording, '--stacks', ...words, '--limit', '0', '-o', 'json'], {maxBuffer: 1 << 28}));
+		const end = read([]).interval.seconds * 1e9 - 1e6; // the last reading has no other end
 		for (const [from, to] of [[0, 0.3], [0.35, 0.99], [0.6, 0.7]]) {
 			await sums.mouse.move(box.x + box.width * from + 1, box.y + 20);
 			await sums.mouse.down();
 			await sums.mouse.move(box.x + box.width * to, box.y + 20, {steps: 3});
 			await sums.mouse.up();
 			const part = await sums.$eval('[data-table="faults"].table .part-of', e => e.dataset.part.split(' '));
-			const then = JSON.parse(execFileSync(process.env.MEMWHY, ['faults', '--input', sumsRecording, '--stacks', ...part[0] === '0' ? [] : ['--from', part[0] + 'ns'], ...to > 0.9 ? [] : ['--to', part[1] + 'ns'], '--limit', '0', '-o', 'json'], {maxBuffer: 1 << 28}));
+			const then = read([...part[0] === '0' ? [] : ['--from', part[0] + 'ns'], ...Number(part[1]) > end ? [] : ['--to', part[1] + 'ns']]);
 			const faults = then.rows.filter(row => row.table === 'faults'), sum = list => list.reduce((n, row) => n + row.count, 0);
 			seen.push(await total(sums));
 			assert.equal(seen.at(-1), sum(faults.filter(row => row.stack && row.stack.length)), `from ${part.join(' to ')}`);
@@ -298,6 +300,23 @@ const steps = {
 		const victim = rows.find(row => row.table === 'processes' && row.kill === kill.kill && row.victim);
 		assert.equal(await killed.$$eval('.story', list => list.at(-1).querySelectorAll('path').length) > 0, Boolean(victim));
 		assert.ok(text.includes('at its limit'), text);
+	},
+	async 'no page is wider than a telephone, and the heap\'s tables fit on paper'(pages) {
+		for (const [name, one] of Object.entries(pages)) {
+			if (!one) continue;
+			await one.setViewport({width: 360, height: 740});
+			await one.evaluate(() => new Promise(done => setTimeout(done, 50)));
+			const wide = await one.evaluate(() => document.documentElement.scrollWidth);
+			assert.ok(wide <= 360, `${name} is ${wide} pixels wide`);
+			await one.setViewport({width: 1280, height: 900});
+		}
+		if (browserName !== 'chromium') return; // which alone can be asked to draw as for paper
+		await pages.heap.emulateMediaType('print');
+		await pages.heap.setViewport({width: 794, height: 1123});
+		const cut = await pages.heap.$$eval('[data-table="heap"] .scroll', l => l.map(e => e.scrollWidth - e.clientWidth));
+		assert.ok(cut.length && cut.every(n => n <= 0), `${cut} pixels are cut off on paper`);
+		await pages.heap.emulateMediaType(null);
+		await pages.heap.setViewport({width: 1280, height: 900});
 	},
 	async 'a command is copied'({other}) {
 		await other.evaluate(() => {

@@ -318,6 +318,7 @@ const struct view leak_view = {
 	.feed = feed,
 	.report = leak_report,
 	.reset = leak_reset,
+	.levels = true,
 	.remembers = leak_remembers,
 	.destroy = leak_destroy,
 };

@@ -447,6 +447,7 @@ const struct view heap_view = {
 	.feed = feed,
 	.report = report,
 	.reset = reset,
+	.levels = true,
 	.remembers = heap_remembers,
 	.destroy = destroy,
 };
