@@ -27,6 +27,7 @@ struct process_faults {
 	u64 start_ns, first_bytes, last_bytes, peak_bytes; /* anonymous; start 0: not known */
 	u64 samples, exact; /* exact: those that tell its shared memory */
 	u64 least_bytes, shared_least, shared_peak;
+	u64 first_resident, last_resident; /* all of it, in this look */
 };
 
 struct call_key {
@@ -90,6 +91,7 @@ static int memory_feed(struct state *s, const struct process_memory *r)
 		*p = (struct process_faults){.touched = p->touched,
 			.start_ns = r->start_ns,
 			.first_bytes = r->first_anon_bytes,
+			.first_resident = r->rss_bytes,
 			.least_bytes = ~0ULL,
 			.shared_least = ~0ULL};
 	}
@@ -101,6 +103,7 @@ static int memory_feed(struct state *s, const struct process_memory *r)
 	}
 	p->least_bytes = MIN(p->least_bytes, r->anon_bytes);
 	p->last_bytes = r->anon_bytes;
+	p->last_resident = r->rss_bytes;
 	p->peak_bytes = MAX(p->peak_bytes, r->anon_bytes);
 	return 0;
 }
@@ -261,7 +264,9 @@ static bool churns(const struct state *s, u32 tgid, const struct process_faults 
 {
 	const struct call_key *k;
 	const struct calls *c = p->samples < 2 ? giver_find(s, tgid, &k) : NULL;
-	u64 grown = counter_rise(p->first_bytes, p->last_bytes);
+	/* Pages of files, as of memfd_secret(), are no anonymous memory, and kept all the same. */
+	u64 grown = MAX(counter_rise(p->first_bytes, p->last_bytes),
+		counter_rise(p->first_resident, p->last_resident));
 	u64 kept = MAX(grown, p->peak_bytes / KEPT_PART) + facts_delta(&s->sums.facts, "Shmem");
 
 	if (p->touched.pages < MIN_CHURN_PAGES || p->touched.pages * page < KEPT_PART * kept)

@@ -447,6 +447,17 @@ static void test_touched_once(void **unused)
 	faults(&f, 8, TOUCHED, 1000000, 2 * NSEC_PER_SEC);
 	assert_int_equal(conclude(&f), 0);
 	view_close(&f);
+	/* Kept, and no anonymous memory. */
+	for (u64 rss = 10; rss <= 410; rss += 400) {
+		begin(&f, &rule_touch_again);
+		for (u64 i = 0; i < 3; i++)
+			PUT(&f, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7, .ppid = 1,
+				.start_ns = 5, .first_anon_bytes = 6 * MIB, .anon_bytes = 6 * MIB,
+				.rss_bytes = (10 + i * (rss - 10) / 2) * MIB, .comm = "writer");
+		faults(&f, 7, TOUCHED, 102400, 2 * NSEC_PER_SEC);
+		assert_int_equal(conclude(&f), rss == 10);
+		view_close(&f);
+	}
 }
 
 static void lock_wait(struct fixture *f, u32 tgid, u32 holder, u16 call, u64 ns)
