@@ -14,6 +14,7 @@
 #define TRACE_KB 1408ULL    /* TRACE_BUF_SIZE_DEFAULT (kernel/trace/trace.c), of each CPU */
 #define SEGMENTS_REMOVED 32 /* in one command */
 #define INODE_BYTES 1024
+#define NEW_PART 4       /* of what there is, one in so many */
 #define MESSAGE_BYTES 64 /* of the kernel, with each */
 #define LONG_AGO_NS (365ULL * 86400 * NSEC_PER_SEC)
 
@@ -176,12 +177,26 @@ static const char *files_text(struct report *r, const struct held_files *f)
 			    "were removed and are still open or mapped";
 }
 
+/* What is mostly new is told as such, also where it came all at once or late. */
+static const char *grown_text(struct report *r, const struct held_files *f, double rate)
+{
+	u64 grown = counter_rise(f->first_used_bytes, f->used_bytes);
+	char a[UNIT_BUF];
+
+	if (rate > 0)
+		return report_text(r, ", and grow by %s a second", fmt_bytes(a, (u64)rate));
+	if (grown * NEW_PART < f->used_bytes)
+		return "";
+	return report_text(
+		r, "; %s of it came in the last %.0f s", fmt_bytes(a, grown), report_seconds(r));
+}
+
 static void tell_tmpfs(struct report *r, const struct held *h, const struct held_files *f)
 {
 	bool one = f->directory && f->directory_bytes * 3 >= f->used_bytes;
 	const char *dir = held_text(r, one ? f->directory : f->mount);
 	double rate = files_rate(h, f);
-	const char *who;
+	const char *who, *growth = grown_text(r, f, rate);
 	u64 cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, f->used_bytes);
 	int level =
 		held_level_group(held_level(r, f->used_bytes), &h->facts, cgroup, f->used_bytes);
@@ -209,12 +224,10 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 		finding_line(r, x->evidence, "%s holds %llu of the files, the last one written %s",
 			dir, one ? f->directory_files : f->files, age_text(r, f->newest_age_ns));
 	who = tmpfs_writer(r, x, h, f);
-	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s",
+	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s%s%s",
 		held_place_text(r, dir), fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
-		held_share_of(r, &h->facts, x->cgroup, f->used_bytes),
-		rate > 0 ? report_text(r, ", and grow by %s a second%s%s", fmt_bytes(b, (u64)rate),
-				   who ? ", most likely by " : "", who ? who : "")
-			 : "");
+		held_share_of(r, &h->facts, x->cgroup, f->used_bytes), growth,
+		growth[0] && who ? ", most likely by " : "", growth[0] && who ? who : "");
 	tmpfs_growth(r, x, h, f, rate);
 	x->why = "A tmpfs file is shared memory: it counts as used, belongs to no process, cannot "
 		 "be dropped as cache, and stays until it is removed; without swap it cannot leave "

@@ -14,6 +14,10 @@
 #define MANY_A_SECOND 2000.0
 /* Less than this part of the misses makes nobody the one who fills the cache. */
 #define MOST_SHARE 0.3
+/* Nor does who looks now explain what is there, where that hardly grew meanwhile, unless so many
+ * lookups went by that reclaim may have taken as many away. */
+#define GREW_SHARE 0.01
+#define LOOKED_SHARE 0.1
 
 struct seeker {
 	u64 count, removed;
@@ -132,16 +136,34 @@ static const struct seeker *most_find(
 		       : NULL;
 }
 
-static void seeker_tell(struct report *r, struct finding *x, const struct state *s,
+/* Did those who look now make much of what is there? */
+static bool made_now(const struct state *s, const struct report *r, u64 all)
+{
+	double negative = (double)facts_last(&s->sums.facts, "dentry/negative"),
+	       grown = (double)facts_delta(&s->sums.facts, "dentry/negative"),
+	       seconds = MAX(report_seconds(r), 0.001);
+
+	return grown >= GREW_SHARE * negative || grown >= MANY_A_SECOND * seconds ||
+	       (s->on_ns &&
+		       (double)all * 1e9 / (double)s->on_ns * seconds >= LOOKED_SHARE * negative);
+}
+
+static void rate_tell(struct report *r, struct finding *x, const struct state *s,
 	const struct seeker *k, u32 tgid, u64 all)
 {
-	const char *path = stream_cgroup(r->stream, k->cgroup);
-
 	finding_line(r, x->evidence, "%s: %.0f %s, %.0f %% of all (sampled: %.1f s were watched)",
 		report_process(r, tgid), (double)k->count * 1e9 / (double)MAX(s->on_ns, 1ULL),
 		k->removed * 2 > k->count ? "names a second removed, or looked up and not found"
 					  : "lookups a second that find nothing",
 		100.0 * (double)k->count / (double)MAX(all, 1ULL), (double)s->on_ns / 1e9);
+}
+
+static void seeker_tell(struct report *r, struct finding *x, const struct state *s,
+	const struct seeker *k, u32 tgid, u64 all)
+{
+	const char *path = stream_cgroup(r->stream, k->cgroup);
+
+	rate_tell(r, x, s, k, tgid, all);
 	if (k->directory[0])
 		finding_line(r, x->evidence, "one of the names was looked up in %s%s",
 			k->cut ? "..." : "", report_text(r, "%s", k->directory));
@@ -166,7 +188,7 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 	struct finding *x = report_finding(r, level, "negative-dentries");
 	u64 grown = facts_delta(&s->sums.facts, "dentry/negative"), all;
 	struct held_growth g = growth_of(s, r);
-	const struct seeker *k;
+	const struct seeker *k, *bystander = NULL;
 	u32 tgid = 0, processes;
 	const char *who;
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -174,6 +196,10 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 	if (!x)
 		return;
 	k = most_find(s, &tgid, &all, &processes);
+	if (k && !made_now(s, r, all)) {
+		bystander = k;
+		k = NULL;
+	}
 	who = !k              ? NULL
 	      : processes > 1 ? report_text(r, "%u processes of %.15s (pid %u does the most)",
 					processes, k->comm, tgid)
@@ -203,6 +229,11 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 	held_tell_left(r, x, &s->sums.facts, &g);
 	if (k)
 		seeker_tell(r, x, s, k, tgid, all);
+	if (bystander) {
+		rate_tell(r, x, s, bystander, tgid, all);
+		finding_line(r, x->evidence,
+			"hardly any of these names are new: what is there was left earlier");
+	}
 	x->why = "A lookup that finds nothing leaves an entry that says so, to answer the next one "
 		 "faster. Names that never recur fill slab memory with such entries, charged to "
 		 "the task's control group, until reclaim frees them.";

@@ -229,6 +229,41 @@ static u64 pinned_bytes(const struct held_process *p)
 	return p->pinned_bytes;
 }
 
+/* Buffers of perf events: the kernel takes their pages itself, so they are in no other counter,
+ * and no part of what is resident. */
+static void perf_buffers_tell(struct report *r, struct finding *x, const struct held_top *t)
+{
+	const struct held_process *p = &t->most->last;
+	char a[UNIT_BUF];
+
+	held_in_kernel(x, t->bytes, t->first_bytes);
+	x->title = report_text(r, "%s has %s of buffers for perf events, %s", held_who(r, t),
+		fmt_bytes(a, t->bytes), held_share(r, t->bytes));
+	finding_line(r, x->evidence, "it has %u perf events open; %s resident", p->kinds[FD_PERF],
+		fmt_bytes(a, p->rss_bytes));
+	x->why = "A perf event that is mapped has a ring buffer, mostly one for each CPU. No "
+		 "counter of /proc/meminfo includes these pages, and nothing reclaims them.";
+	finding_line(r, x->try_,
+		"Map smaller buffers (perf record -m, the page count of a BPF perf buffer), and "
+		"unmap those of events that are not read.");
+}
+
+static void pinned_tell(struct report *r, struct finding *x, const struct held_top *t)
+{
+	const struct held_process *p = &t->most->last;
+	char a[UNIT_BUF];
+
+	x->title = report_text(r, "%s has pinned %s in memory for devices or io_uring, %s",
+		held_who(r, t), fmt_bytes(a, t->bytes), held_share(r, t->bytes));
+	finding_line(r, x->evidence, "it has %u io_urings open; %s resident", p->kinds[FD_RING],
+		fmt_bytes(a, p->rss_bytes));
+	x->why = "Pinned pages can be neither moved nor swapped nor reclaimed, and block huge "
+		 "pages and compaction in their pageblocks.";
+	finding_line(r, x->try_,
+		"Register smaller buffers (io_uring, RDMA, VFIO), or fewer, and unregister them "
+		"when they are idle.");
+}
+
 static void tell_pinned(struct report *r, const struct held *h)
 {
 	struct held_top t = held_most(h, pinned_bytes);
@@ -236,26 +271,21 @@ static void tell_pinned(struct report *r, const struct held *h)
 	int level = held_level_soon(held_level_aside(r, &h->facts, t.bytes), &g);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "pinned-memory");
 	const struct held_process *p;
-	char a[UNIT_BUF];
 
 	if (!x)
 		return;
 	p = &t.most->last;
 	x->held_bytes = t.bytes;
 	x->tgid = p->tgid;
-	x->title = report_text(r, "%s has pinned %s in memory for devices or io_uring, %s",
-		held_who(r, &t), fmt_bytes(a, t.bytes), held_share(r, t.bytes));
 	x->confidence = "high: the kernel's own count (VmPin)";
-	finding_line(r, x->evidence, "it has %u io_urings open; %s resident", p->kinds[FD_RING],
-		fmt_bytes(a, p->rss_bytes));
+	/* What it pins for others is its own memory, and resident. */
+	if (p->kinds[FD_PERF] && !p->kinds[FD_RING] && p->pinned_bytes > p->rss_bytes)
+		perf_buffers_tell(r, x, &t);
+	else
+		pinned_tell(r, x, &t);
 	held_tell_cost(r, x, &h->facts, t.bytes);
 	held_tell_growth(r, x, &t);
 	held_tell_left(r, x, &h->facts, &g);
-	x->why = "Pinned pages can be neither moved nor swapped nor reclaimed, and block huge "
-		 "pages and compaction in their pageblocks.";
-	finding_line(r, x->try_,
-		"Register smaller buffers (io_uring, RDMA, VFIO), or fewer, and unregister them "
-		"when they are idle.");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`grep VmPin: /proc/%u/status`", p->tgid);
 }

@@ -469,6 +469,7 @@ static void test_removed_names(void **unused)
 	(void)unused;
 	begin(&b, &rule_negative_dentries, 10);
 	value(&b, SYSTEM_COUNT, "dentry/negative", 1000000, NULL);
+	value(&b, SYSTEM_COUNT, "dentry/negative", 1020000, NULL);
 	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 7, .count = 900, .removed = 890);
 	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 8, .count = 90000,
 		.directory = "/proc/77/fd");

@@ -436,6 +436,23 @@ static void test_set_aside(void **unused)
 	assert_non_null(strstr(only(&b)->title, "storage (pid 9) has pinned 2.93 GiB"));
 	end(&b);
 
+	/* What perf events have is memory of the kernel; what is resident it has pinned for others.
+	 */
+	for (u64 rss = 20; rss <= 4000; rss += 3980) {
+		bool perf = rss == 20;
+
+		begin(&b, &rule_set_aside, 1);
+		string(&b, 1, "profiler");
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+			.pinned_bytes = 3000 * MIB, .rss_bytes = rss * MIB, .kinds[FD_PERF] = 16);
+		f = only(&b);
+		assert_int_equal(
+			!!strstr(f->title, "(pid 9) has 2.93 GiB of buffers for perf"), perf);
+		assert_int_equal(f->losses, perf ? LOSS_KERNEL : 0);
+		assert_int_equal(says(f->evidence, "it has 16 perf events open"), perf);
+		end(&b);
+	}
+
 	begin(&b, &rule_set_aside, 1);
 	value(&b, SYSTEM_SYSCTL, "vm.min_free_kbytes", 2 << 20, NULL);
 	f = only(&b);
@@ -681,6 +698,23 @@ static void test_negative_dentries(void **unused)
 	assert_int_equal(f->level, LEVEL_RISK);
 	assert_non_null(strstr(f->title, "Names that were looked up and do not exist"));
 	end(&b);
+	/* Who looks for the same names again and again has not made what was there before; unless
+	 * reclaim takes away as many as come. */
+	for (u32 per_s = 1000; per_s <= 200000; per_s += 199000) {
+		bool named = per_s == 200000;
+
+		dentries(&b, 1200000, 1200400);
+		PUT(&b, struct lookups_sampled, REC_LOOKUPS_SAMPLED, .on_ns = NSEC_PER_SEC / 2,
+			.covered_ns = NSEC_PER_SEC);
+		PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 7, .count = per_s / 2,
+			.comm = "victim");
+		f = only(&b);
+		assert_int_equal(!!strstr(f->title, "victim (pid 7)"), named);
+		assert_int_equal(says(f->try_, "memwhy syscalls"), named);
+		assert_int_equal(says(f->evidence, "what is there was left earlier"), !named);
+		assert_true(says(f->evidence, "victim (pid 7)"));
+		end(&b);
+	}
 	/* Few, but ever more of them: told before they are large. */
 	dentries(&b, 20000, 60000);
 	assert_int_equal(only(&b)->level, LEVEL_NOTE);
@@ -1162,6 +1196,33 @@ static void writer(struct bench *b, u32 tgid, u32 name, u64 bytes)
 		.written_bytes = bytes, .written_ns = 9 * NSEC_PER_SEC);
 }
 
+/* What came all at once is told as new, and who wrote it; a small part of what there is is not. */
+static void test_tmpfs_new(void **unused)
+{
+	(void)unused;
+	for (u64 before = 4; before <= 4004; before += 4000) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_hidden_memory, 10);
+		string(&b, 1, "/dev/shm");
+		string(&b, 2, "node log.js");
+		value(&b, SYSTEM_MEMINFO, "MemAvailable", 65536 * MIB, NULL);
+		for (u64 i = 0; i <= 10; i++)
+			PUT_AT(&b, (i + 1) * NSEC_PER_SEC, struct held_files, REC_HELD_FILES,
+				.mount = 1, .first_used_bytes = before * MIB,
+				.used_bytes = (before + (i > 4 ? 420 : 0)) * MIB,
+				.found_bytes = before * MIB);
+		writer(&b, 77, 2, 380 * MIB);
+		f = only(&b);
+		assert_int_equal(!!strstr(f->title, "; 420 MiB of it came in the last 10 s, most "
+						    "likely by node log.js (pid 77)"),
+			before == 4);
+		assert_int_equal(!!strstr(f->title, "node log.js"), before == 4);
+		end(&b);
+	}
+}
+
 /* Who opens files, writes and closes them is known by how much he wrote to no disk; where two
  * wrote as much, it may be either. */
 static void test_tmpfs_writer(void **unused)
@@ -1589,6 +1650,7 @@ int main(void)
 		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_shared_growth_in_noise),
 		cmocka_unit_test(test_tmpfs_writer),
+		cmocka_unit_test(test_tmpfs_new),
 		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_hard_limit),
 		cmocka_unit_test(test_limit_of_short),
