@@ -1,7 +1,7 @@
 /*
  * Objects of the kernel that programs have it keep: what they wait for in epoll, what they watch by
- * inotify. The slab cache tells how many there are; whose they are is concluded from who has most
- * of the descriptors that they hang on, since to ask the kernel would hold up that program.
+ * inotify, keys. The slab cache tells how many there are; whose they are is concluded from who has
+ * most of the descriptors that they hang on, since to ask the kernel would hold up that program.
  */
 #include <string.h>
 
@@ -12,52 +12,93 @@
 
 #define MANY 100000
 #define MOST_PART 0.5 /* of the descriptors: who has as many is named */
+#define CANDIDATES 4  /* told where it may be any of them */
 
 struct object {
-	const char *cache, *what, *descriptors;
+	const char *cache, *what, *descriptors; /* descriptors NULL: they hang on none */
 	enum fd_kind kind;
-	u64 beside_bytes; /* what comes with each: wait queue entry; pinned inode */
+	u64 beside_bytes; /* with each: wait queue entry; pinned inode; a key's name and data */
 	const char *why, *try_;
+	const char *see; /* where they hang on no descriptor: a file that tells whose they are */
 };
 
 static const struct object objects[] = {
-	{"eventpoll_epi", "epoll items", "epoll descriptors", FD_EPOLL, 64,
+	{SLAB_EPOLL_NAME, "epoll items", "epoll descriptors", FD_EPOLL, 64,
 		"Each descriptor in an epoll set is an item that goes away only when every process "
 		"closes the open file: one that another process or a duplicate still holds stays "
 		"in the set.",
 		"Remove descriptors from the set (EPOLL_CTL_DEL) before they are closed, and use "
 		"one set per thread rather than per connection. The kernel's limit is "
-		"fs.epoll.max_user_watches."},
-	{"inotify_inode_mark", "inotify watches", "inotify and fanotify descriptors", FD_WATCH,
-		1024,
+		"fs.epoll.max_user_watches.",
+		NULL},
+	{SLAB_INOTIFY_NAME, "inotify watches", "inotify and fanotify descriptors", FD_WATCH, 1024,
 		"Each watch keeps the inode and name of its directory or file in memory, "
 		"unreclaimable.",
 		"Watch fewer directories, or whole file systems with fanotify. The kernel's limit "
-		"is fs.inotify.max_user_watches."},
+		"is fs.inotify.max_user_watches.",
+		NULL},
+	{SLAB_KEYS_NAME, "keys (keyrings)", NULL, FD_KINDS, 128,
+		"A key (add_key, request_key) stays until it expires, is revoked, or no keyring "
+		"has it: those in a user's keyring outlive the program that added them.",
+		"Let keys expire (KEYCTL_SET_TIMEOUT) or unlink them when they are no longer "
+		"needed. The kernel's limits for each user are kernel.keys.maxkeys and "
+		"kernel.keys.root_maxkeys. Whose they are (user, and in the third column how "
+		"many):",
+		"/proc/key-users"},
 };
 
 struct owner {
 	const struct held_process *most;
-	u64 all;
+	u64 all; /* descriptors */
+	u32 n;   /* processes that have some */
 };
+
+/* One descriptor of inotify may have any number of watches. */
+static bool is_owner(const struct owner *o, enum fd_kind kind)
+{
+	return kind == FD_WATCH ? o->n == 1
+				: (double)o->most->kinds[kind] >= MOST_PART * (double)o->all;
+}
 
 static struct owner owner_find(const struct held *h, enum fd_kind kind)
 {
 	struct owner o = {};
 
+	if (kind == FD_KINDS)
+		return o;
 	for (size_t i = 0; i < h->processes.n; i++) {
 		const struct held_process *p =
 			&((const struct held_both *)groups_value(&h->processes, i))->last;
 
 		o.all += p->kinds[kind];
+		o.n += p->kinds[kind] > 0;
 		if (p->kinds[kind] && (!o.most || p->kinds[kind] > o.most->kinds[kind] ||
 					      (p->kinds[kind] == o.most->kinds[kind] &&
 						      p->files > o.most->files)))
 			o.most = p;
 	}
-	if (o.most && (double)o.most->kinds[kind] < MOST_PART * (double)o.all)
+	if (o.most && !is_owner(&o, kind))
 		o.most = NULL;
 	return o;
+}
+
+/* ": of a (pid 7) or b (pid 9)", of few. */
+static const char *candidates_text(
+	struct report *r, const struct held *h, const struct owner *o, enum fd_kind kind)
+{
+	const char *text = "";
+
+	if (o->most || kind != FD_WATCH || o->n > CANDIDATES)
+		return "";
+	for (size_t i = 0; i < h->processes.n; i++) {
+		const struct held_process *p =
+			&((const struct held_both *)groups_value(&h->processes, i))->last;
+
+		if (p->kinds[kind])
+			text = report_text(
+				r, "%s%s%s", text, text[0] ? " or " : ": of ", held_name(r, p));
+	}
+	return text;
 }
 
 static const struct slab_usage *cache_find(const struct facts *f, const char *name)
@@ -65,7 +106,8 @@ static const struct slab_usage *cache_find(const struct facts *f, const char *na
 	for (size_t i = 0; i < f->slabs.n; i++) {
 		const struct slab_usage *s = groups_value(&f->slabs, i);
 
-		if (!strncmp(s->name, name, sizeof(s->name)))
+		if (!strncmp(s->name, name, sizeof(s->name)) ||
+			!strncmp(s->also, name, sizeof(s->also)))
 			return s;
 	}
 	return NULL;
@@ -74,8 +116,11 @@ static const struct slab_usage *cache_find(const struct facts *f, const char *na
 static void tell(struct report *r, const struct held *h, const struct object *o,
 	const struct slab_usage *s, int level, u64 bytes)
 {
-	struct finding *x = report_finding(r, level, "kernel-objects");
 	struct owner owner = owner_find(h, o->kind);
+	bool merged = strncmp(s->name, o->cache, sizeof(s->name)) != 0;
+	/* What a merged cache has most is not known, unless somebody has such descriptors. */
+	struct finding *x =
+		merged && !owner.all ? NULL : report_finding(r, level, "kernel-objects");
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	if (!x)
@@ -84,16 +129,18 @@ static void tell(struct report *r, const struct held *h, const struct object *o,
 	x->losses = LOSS_KERNEL;
 	x->grown_bytes = counter_rise(s->first_bytes, s->bytes);
 	x->tgid = owner.most ? owner.most->tgid : 0;
-	x->title = report_text(r, "%s%s %s kept by the kernel, about %s",
+	x->title = report_text(r, "%s%s %s kept by the kernel, about %s%s",
 		owner.most ? report_text(r, "%s has most of the %s: ", held_name(r, owner.most),
 				     o->descriptors)
 			   : "",
-		fmt_count(a, s->active_objects), o->what, fmt_bytes(b, bytes));
+		fmt_count(a, s->active_objects), o->what, fmt_bytes(b, bytes),
+		candidates_text(r, h, &owner, o->kind));
 	x->confidence = owner.most ? "medium: high for the number; that they belong to this "
 				     "process is inferred from its descriptors"
 				   : "high for the number; whose they are is not known";
-	finding_line(r, x->evidence, "cache %s: %llu objects, %s; %s", o->cache, s->active_objects,
-		fmt_bytes(a, s->bytes), held_share(r, bytes));
+	finding_line(r, x->evidence, "cache %.64s%s: %llu objects, %s; %s", s->name,
+		merged ? report_text(r, ", into which the kernel merged %s", o->cache) : "",
+		s->active_objects, fmt_bytes(a, s->bytes), held_share(r, bytes));
 	if (s->active_objects > s->first_active_objects)
 		finding_line(r, x->evidence, "%llu more in %.0f s",
 			s->active_objects - s->first_active_objects, report_seconds(r));
@@ -103,12 +150,23 @@ static void tell(struct report *r, const struct held *h, const struct object *o,
 			o->descriptors, owner.most->files);
 	x->why = o->why;
 	finding_line(r, x->try_, "%s", o->try_);
+	if (o->see)
+		finding_line(r, x->try_, "`cat %s`", o->see);
+	if (o->kind == FD_WATCH)
+		finding_line(r, x->try_,
+			"Count them by process (the kernel holds up who adds watches while it "
+			"counts): `grep -sc ^inotify /proc/[0-9]*/fdinfo/* | grep -v ':0$' | sort "
+			"-t: -k2 -rn | head`");
 	if (owner.most)
 		finding_line(r, x->try_,
 			"See where it creates them: `memwhy leak --kernel --for 30s -p %u`",
 			owner.most->tgid);
+	else
+		finding_line(r, x->try_,
+			"If there are ever more, see who creates them: `memwhy leak --kernel --for "
+			"30s`");
 	finding_line(r, x->undo, "Nothing to undo.");
-	finding_line(r, x->verify, "`grep %s /proc/slabinfo`", o->cache);
+	finding_line(r, x->verify, "`grep %s /proc/slabinfo`", report_text(r, "%.64s", s->name));
 }
 
 static int report(void *v, struct report *r)

@@ -32,7 +32,7 @@ _Static_assert(FD_KINDS == HELD_KINDS, "kinds of open files on disk");
 /* From here on a process is worth a record. */
 static bool stands_out(const struct held_process *r)
 {
-	return r->files >= 256 || r->threads >= 64 || r->kinds[FD_UFFD] ||
+	return r->files >= 256 || r->threads >= 64 || r->kinds[FD_UFFD] || r->kinds[FD_WATCH] ||
 	       r->kinds[FD_BPF_MAP] > 16 || r->page_table_bytes >= 8 * MIB ||
 	       r->locked_bytes >= 8 * MIB || r->pinned_bytes >= 8 * MIB || r->ksm_pages >= 4096 ||
 	       r->memfd_bytes >= 4 * MIB || r->bpf_bytes >= 4 * MIB ||

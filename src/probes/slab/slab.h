@@ -5,6 +5,10 @@
 #include "bpf/shared.h"
 
 #define SLAB_CACHE_NAME_LEN 64
+/* Caches that rules look for by name. */
+#define SLAB_EPOLL_NAME "eventpoll_epi"
+#define SLAB_INOTIFY_NAME "inotify_inode_mark"
+#define SLAB_KEYS_NAME "key_jar"
 #define SLAB_LARGE_NAME "(large)" /* blocks of kmalloc that are in no cache; slab_usage.name */
 #define SLAB_EVENTS "slab allocations and frees" /* what its hook tells, as REC_METHOD says it */
 
@@ -120,7 +124,9 @@ struct slab_crossing_value {
 	F(R, u64, used_bytes, BYTES, "of one object, without padding; 0: not known")            \
 	F(R, u64, held_slabs, COUNT, "slabs that CPUs hold")                                    \
 	F(R, u32, aliases, COUNT, "caches merged into this one")                                \
-	F(R, u32, reclaimable, COUNT, "1: given back when memory is short")
+	F(R, u32, reclaimable, COUNT, "1: given back when memory is short")                     \
+	F(R, char[SLAB_CACHE_NAME_LEN], also, NONE,                                             \
+		"of the caches merged into this one, that which rules look for")
 RECORD(slab_usage, SLAB_USAGE_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. */

@@ -29,8 +29,11 @@ struct first {
 	char name[SLAB_NAME_MAX];
 	u64 bytes, active;
 	struct slabsys more;
-	bool known; /* what `more` has, of which some numbers change */
+	bool known;       /* what `more` has, of which some numbers change */
+	const char *also; /* a cache merged into it, of those in sought[]; NULL: none */
 };
+
+static const char *const sought[] = {SLAB_EPOLL_NAME, SLAB_INOTIFY_NAME, SLAB_KEYS_NAME};
 
 struct chosen {
 	u64 bytes, grown;
@@ -49,6 +52,34 @@ struct slab {
 	bool started;
 };
 
+/* Index plus 1. The file keeps its order, but for caches that come and go: looked for from
+ * `hint` on. */
+static u32 first_find(const struct slab *s, const char *name, size_t hint)
+{
+	for (size_t i = 0; i < s->first.n; i++) {
+		size_t at = (hint + i) % s->first.n;
+
+		if (!strcmp(s->first.v[at].name, name))
+			return (u32)at + 1;
+	}
+	return 0;
+}
+
+/* One that has no line of its own was merged into one that has. */
+static void also_find(struct slab *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sought); i++) {
+		if (first_find(s, sought[i], 0))
+			continue;
+		vec_each (f, &s->first) {
+			if (!slabsys_merged(f->name, sought[i]))
+				continue;
+			f->also = sought[i];
+			break;
+		}
+	}
+}
+
 static int first_take(struct slab *s)
 {
 	int rc = 0;
@@ -61,20 +92,9 @@ static int first_take(struct slab *s)
 		if (!rc)
 			rc = vec_push(&s->first, f);
 	}
+	if (!rc)
+		also_find(s);
 	return rc;
-}
-
-/* Index plus 1. The file keeps its order, but for caches that come and go: looked for from
- * `hint` on. */
-static u32 first_find(const struct slab *s, const char *name, size_t hint)
-{
-	for (size_t i = 0; i < s->first.n; i++) {
-		size_t at = (hint + i) % s->first.n;
-
-		if (!strcmp(s->first.v[at].name, name))
-			return (u32)at + 1;
-	}
-	return 0;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -133,6 +153,8 @@ static int cache_send(struct capture *c, struct slab *s, const struct chosen *ch
 	if (first) {
 		r.first_bytes = first->bytes;
 		r.first_active_objects = first->active;
+		if (first->also)
+			snprintf(r.also, sizeof(r.also), "%s", first->also);
 	}
 	_Static_assert(sizeof(r.name) == sizeof(cache->name), "the same text");
 	memcpy(r.name, cache->name, sizeof(r.name));

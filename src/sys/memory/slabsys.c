@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "sys/root.h"
 #include "sys/scan.h"
+
+#define SLABSYS_LINK_MAX 64
 
 int slabsys_parse(const char *text, u64 *ret)
 {
@@ -44,4 +47,26 @@ int slabsys_read_held(const char *cache, struct slabsys *s)
 	s->cpu_slabs = 0;
 	file_number(cache, "cpu_slabs", &s->cpu_slabs);
 	return file_number(cache, "aliases", &s->aliases);
+}
+
+/* Merged caches have one directory, and a link each (sysfs_slab_alias(), mm/slub.c). */
+static bool link_read(const char *cache, char ret[SLABSYS_LINK_MAX])
+{
+	char path[PATH_MAX];
+	ssize_t n;
+
+	if (sys_path(path, "/sys/kernel/slab/%s", cache))
+		return false;
+	n = readlink(path, ret, SLABSYS_LINK_MAX - 1);
+	if (n <= 0)
+		return false;
+	ret[n] = '\0';
+	return true;
+}
+
+bool slabsys_merged(const char *cache, const char *other)
+{
+	char a[SLABSYS_LINK_MAX], b[SLABSYS_LINK_MAX];
+
+	return link_read(cache, a) && link_read(other, b) && !strcmp(a, b);
 }

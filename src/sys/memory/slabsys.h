@@ -18,5 +18,7 @@ int slabsys_parse(const char *text, u64 *ret);
 int slabsys_read(const char *cache, struct slabsys *ret);
 /* Once that was read: the numbers that change, aliases and cpu_slabs, again. -errno: it is gone. */
 int slabsys_read_held(const char *cache, struct slabsys *s);
+/* Did the kernel merge these caches? False where it does not tell. */
+bool slabsys_merged(const char *cache, const char *other);
 
 #endif

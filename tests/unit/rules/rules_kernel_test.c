@@ -600,7 +600,45 @@ static void test_kernel_objects(void **unused)
 		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = tgid, .name = 1,
 			.kinds[FD_WATCH] = 5);
 	cache(&b, "inotify_inode_mark", 400000, 400000, 32 * MIB);
-	assert_int_equal(only(&b)->tgid, 0);
+	f = only(&b);
+	assert_int_equal(f->tgid, 0);
+	assert_non_null(strstr(f->title, ": of watcher (pid 10) or watcher (pid 11) or"));
+	assert_true(says(f->try_, "`grep -sc ^inotify /proc/[0-9]*/fdinfo/*"));
+	end(&b);
+
+	/* The kernel merged the cache into another: it is theirs where somebody has descriptors. */
+	for (u32 watches = 0; watches < 2; watches++) {
+		struct slab_usage u = {.h = {sizeof(u), REC_SLAB_CACHE, 0, NSEC_PER_SEC},
+			.first_active_objects = 400000,
+			.active_objects = 400000,
+			.bytes = 32 * MIB,
+			.name = "sigqueue",
+			.also = SLAB_INOTIFY_NAME};
+
+		begin(&b, &rule_kernel_objects, 1);
+		string(&b, 1, "watcher");
+		put(&b, &u);
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1, .files = 700,
+			.kinds[FD_WATCH] = watches);
+		if (watches) {
+			f = only(&b);
+			assert_non_null(strstr(f->title, "(pid 9) has most of the inotify"));
+			assert_true(says(f->evidence,
+				"sigqueue, into which the kernel merged inotify_inode_mark"));
+			assert_true(says(f->verify, "`grep sigqueue /proc/slabinfo`"));
+		} else {
+			assert_int_equal(conclude(&b), 0);
+		}
+		end(&b);
+	}
+
+	begin(&b, &rule_kernel_objects, 1); /* keys hang on no descriptor: nobody is named */
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .files = 700, .kinds = {9});
+	cache(&b, "key_jar", 1000000, 1000000, 250 * MIB);
+	f = only(&b);
+	assert_string_equal(f->title, "1.00 M keys (keyrings) kept by the kernel, about 372 MiB");
+	assert_int_equal(f->tgid, 0);
+	assert_true(says(f->try_, "`cat /proc/key-users`"));
 	end(&b);
 
 	begin(&b, &rule_kernel_objects, 1); /* a busy server */

@@ -117,6 +117,35 @@ static void test_growth(void **state)
 	fixture_remove(root);
 }
 
+/* A cache that rules look for has another's line where the kernel merged them. */
+static void test_merged(void **state)
+{
+	struct sampler_test t = {};
+	struct str text = {};
+	char root[PATH_MAX], path[PATH_MAX];
+
+	(void)state;
+	fixture_make(root);
+	fixture_put("/sys/kernel/slab/:A-0000080/object_size", "80\n", 3);
+	for (int i = 0; i < 3; i++) {
+		const char *const names[] = {"sigqueue", SLAB_INOTIFY_NAME, SLAB_KEYS_NAME};
+
+		snprintf(path, sizeof(path), "%s/sys/kernel/slab/%s", root, names[i]);
+		assert_int_equal(symlink(i < 2 ? ":A-0000080" : ":0000256", path), 0);
+	}
+	head(&text);
+	line(&text, SLAB_KEYS_NAME, 20, 1000);
+	line(&text, "sigqueue", 20, 1000);
+	put(&text);
+	open_gentle(&t);
+	sampler_sample(&t);
+	assert_string_equal(cache(&t, "sigqueue")->also, SLAB_INOTIFY_NAME);
+	assert_string_equal(cache(&t, SLAB_KEYS_NAME)->also, "");
+	sampler_close(&t);
+	str_free(&text);
+	fixture_remove(root);
+}
+
 /* What no cache has of Slab: blocks of kmalloc of whole pages. */
 static void test_large(void **state)
 {
@@ -224,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_captured),
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_nothing),
