@@ -318,31 +318,50 @@ static bool makes_up(u32 why, const struct failure *f, u32 tgid, u64 tasks)
 	       (why != MAPS_WHY_TASKS || tgid == f->tgid || !f->limit);
 }
 
+static const struct held_children *parent_of_most(
+	u32 why, const struct failure *f, const struct held *h)
+{
+	const struct held_children *most = NULL;
+
+	for (size_t i = 0; i < h->parents.n; i++) {
+		const struct held_children *c = groups_value(&h->parents, i);
+
+		if (makes_up(why, f, c->tgid, c->threads) && (!most || c->threads > most->threads))
+			most = c;
+	}
+	return most;
+}
+
+static void children_tell(
+	struct report *r, struct finding *x, const struct held_children *c, const char *all)
+{
+	finding_line(r, x->evidence,
+		"%s the children of %s (pid %u) have the most threads, %llu in %llu processes%s",
+		all, held_text(r, c->name), c->tgid, c->threads, c->children,
+		!c->zombies                 ? ""
+		: c->zombies == c->children ? ", all zombies"
+					    : report_text(r, ", %llu of them zombies", c->zombies));
+	if (c->zombies * 4 >= c->children)
+		finding_line(r, x->try_,
+			"First make %s (pid %u) wait for children that end (waitpid() on SIGCHLD, "
+			"or SA_NOCLDWAIT), or restart it: a higher limit fills in the same way.",
+			held_text(r, c->name), c->tgid);
+}
+
 /* Who has so many: they may be of another program than the one that is refused. */
 static void tasks_tell(
 	struct report *r, struct finding *x, u32 why, const struct failure *f, const struct held *h)
 {
 	struct held_top most = held_most(h, threads);
-	const struct held_children *parent = NULL;
+	const struct held_children *parent = parent_of_most(why, f, h);
 	const char *all =
 		r->scoped || h->totals.status_cut ? "of the processes seen" : "on this machine";
 
-	for (size_t i = 0; i < h->parents.n; i++) {
-		const struct held_children *c = groups_value(&h->parents, i);
-
-		if (!parent || c->threads > parent->threads)
-			parent = c;
-	}
 	if (makes_up(why, f, most.most ? most.most->last.tgid : 0, most.bytes))
 		finding_line(r, x->evidence, "%s %s has the most threads, %llu", all,
 			held_who(r, &most), most.bytes);
-	if (parent && makes_up(why, f, parent->tgid, parent->threads))
-		finding_line(r, x->evidence,
-			"%s the children of %s (pid %u) have the most threads, %llu in %llu "
-			"processes%s",
-			all, held_text(r, parent->name), parent->tgid, parent->threads,
-			parent->children,
-			parent->zombies == parent->children ? ", all zombies" : "");
+	if (parent)
+		children_tell(r, x, parent, all);
 	if (!f->where)
 		finding_line(r, x->try_,
 			"See who has the most: `ps -eo user,pid,nlwp,comm --sort=-nlwp | head`");

@@ -21,7 +21,8 @@
 #define MIB (1024 * KIB)
 #define LIST_MAX 32768
 #define CHILDREN_LEAST 100
-#define FILES_LIMIT 512                   /* from here on its limit on open files is read */
+#define ZOMBIES_LEAST 16 /* fewer children are sent, too: they may fill a small pids.max */
+#define FILES_LIMIT 512  /* from here on its limit on open files is read */
 #define CHILDREN_TABLES (32 * MIB)        /* page tables: fewer children are sent, too */
 #define GUARD_MOST (1024 * KIB)           /* what an arena of malloc keeps unused is more */
 #define SPACE_GROWN (512 * KIB)           /* since the first look: its mappings are counted */
@@ -119,7 +120,8 @@ static int parents_send(struct capture *c, struct holders *s)
 
 		/* 0 is nobody, 2 the parent of the kernel's own threads. */
 		if (parent == 0 || parent == 2 ||
-			(r.children < CHILDREN_LEAST && r.page_table_bytes < CHILDREN_TABLES))
+			(r.children < CHILDREN_LEAST && r.zombies < ZOMBIES_LEAST &&
+				r.page_table_bytes < CHILDREN_TABLES))
 			continue;
 		r.tgid = parent;
 		if (r.zombies >= CHILDREN_LEAST && tasks_room(parent, &room)) {

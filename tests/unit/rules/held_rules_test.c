@@ -605,6 +605,19 @@ static void test_limits(void **unused)
 	assert_non_null(strstr(f->title, "(pids.max) is reached: 8"));
 	assert_true(says(f->try_, "`echo 16 > '/sys/fs/cgroup/pids/a b/pids.max'`"));
 	end(&b);
+	/* It does not wait for its children: more of them fill a higher limit as well. */
+	for (u64 zombies = 0; zombies <= 20; zombies += 20) {
+		limit(&b, MAPS_FORK, MAPS_WHY_TASKS, 11, 30);
+		PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 9, .children = 900,
+			.threads = 900, .zombies = 900); /* another group's */
+		PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 7, .children = 29,
+			.threads = 29, .zombies = zombies);
+		f = only(&b);
+		assert_int_equal(
+			says(f->evidence, "29 in 29 processes, 20 of them zombies"), zombies > 0);
+		assert_int_equal(says(f->try_, "(pid 7) wait for children that end"), zombies > 0);
+		end(&b);
+	}
 	/* Not of a group: of its user, of the machine, or of none that was seen. */
 	limit(&b, MAPS_FORK, MAPS_WHY_NPROC, 11, 60);
 	f = only(&b);
