@@ -41,8 +41,8 @@ static const struct column processes[] = {
 	[TOP_STALL] = {"stall_ratio", "STALL%", CELL_F64, UNIT_RATIO, COL_MAIN,
 		"time its threads waited in allocations for reclaim or compaction, or for memory "
 		"to be read back from swap, as a share of wall time: up to 100 % a thread (BPF; of "
-		"a private mapping of a file swap-ins are not known; reclaim within one is in "
-		"both)"},
+		"a private mapping of a file swap-ins are not known; of those and of reclaim in "
+		"page faults, which may be part of them, the longer counts)"},
 	[TOP_CPU] = {"cpu_ratio", "CPU%", CELL_F64, UNIT_RATIO, COL_LESSER,
 		"CPU time, as a share of one CPU (/proc/PID/stat)"},
 	[TOP_TABLE_BYTES] = {"page_table_bytes", "PTABLES", CELL_U64, UNIT_BYTES,

@@ -19,7 +19,8 @@ struct top_process {
 	u64 cgroup;                 /* as events say, where there is no sample */
 	u64 minor, major, fault_ns; /* of the interval */
 	u64 stalls, stall_ns;
-	u64 swap_in_ns; /* of fault_ns */
+	u64 fault_stall_ns; /* of stall_ns: in page faults */
+	u64 swap_in_ns;     /* of fault_ns */
 	char comm[COMM_LEN];
 };
 
@@ -101,10 +102,12 @@ static inline struct cell cell_share(const struct report *r, u64 ns)
 	return cell_f64((double)ns / 1e9 / report_seconds(r));
 }
 
-/* For reclaim and compaction, and for what was read back from swap. */
+/* For reclaim and compaction, and for what was read back from swap. What a swap-in waits for room
+ * is part of its time, and of a stall it is known only that it was in some fault: of both the
+ * longer counts. */
 static inline u64 top_stall_ns(const struct top_process *p)
 {
-	return p->stall_ns + p->swap_in_ns;
+	return p->stall_ns - p->fault_stall_ns + MAX(p->fault_stall_ns, p->swap_in_ns);
 }
 
 /* What threads of a process waited for: of a wait that began before the interval and ended in it

@@ -127,6 +127,7 @@ static int stall_feed(struct top_view *v, const struct stalls_agg *r)
 		return -ENOMEM;
 	p->stalls += r->count;
 	p->stall_ns += r->total_ns;
+	p->fault_stall_ns += r->trigger == STALLS_FOR_FAULT ? r->total_ns : 0;
 	k.what = r->kind == STALLS_CHARGE ? TOP_PATH_CHARGE : TOP_PATH_ALLOCATION;
 	return path_add(v, k, r->comm, r->count, r->total_ns);
 }
@@ -194,7 +195,8 @@ static void processes_reset(struct top_view *v)
 
 		if (!(p->now.h.flags & PROCESS_EVERY)) /* it is sampled when it has changed */
 			p->was = p->now;
-		p->minor = p->major = p->fault_ns = p->swap_in_ns = p->stalls = p->stall_ns = 0;
+		p->minor = p->major = p->fault_ns = p->swap_in_ns = 0;
+		p->stalls = p->stall_ns = p->fault_stall_ns = 0;
 	}
 }
 

@@ -141,3 +141,22 @@ report() {
 	[ "$(grep -vcE '^([0-9]{2}:[0-9]{2}:[0-9]{2}|@\[[^]]*, [0-9]+\]: [0-9]+|)$' "$lines")" -eq 0 ]
 	[ "$(awk -v k=", $pid]:" 'index($0, k) { n += $NF } END { print n + 0 }' "$lines")" -gt 1000 ]
 }
+
+@test "swap: what top calls stalls is the time of swap-ins, with what they waited for room" {
+	walk_start -a 24 -l 12
+	memwhy_start top -p "$pid"
+	walk_go
+	memwhy_stop
+	walk_end
+	of() { # EVENTS: seconds
+		report "[.rows[] | select(.table == \"paths\" and .pid == $pid and (.event | IN($1)) and
+			(.event != \"major fault\" or (.mapping | IN(\"anonymous\", \"heap\", \"stack\")))) | .total_ns] |
+			(add // 0) / 1e9"
+	}
+	swapped=$(of '"major fault"') rest=$(of '"allocation", "charge"')
+	stalled=$(report ".interval.seconds as \$s | .rows[] | select(.table == \"top\" and .pid == $pid) | .stall_ratio * \$s")
+	echo "major faults $majflt, pswpin $in; stalls $stalled s: swap-ins $swapped s, allocations $rest s"
+	[ "$majflt" -gt 0 ]
+	awk -v is="$stalled" -v swap="$swapped" -v rest="$rest" \
+		'BEGIN { d = is - (swap > rest ? swap : rest); exit !(swap > 0 && d * d < (0.02 * is) ^ 2) }'
+}

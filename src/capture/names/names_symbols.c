@@ -14,7 +14,7 @@
 #include "sym/rootfs.h"
 
 #define REST_MOST_NS (300 * NSEC_PER_SEC)
-#define REST_WATCHED_NS (10 * NSEC_PER_SEC) /* somebody waits for the names */
+#define REST_WATCHED_NS (20 * NSEC_PER_SEC) /* somebody waits for the names */
 
 /* The name that its program gave to code made at run time. */
 static int made_resolve(struct names *n, const struct frame_key *key, struct sym_frame *ret)

@@ -306,6 +306,9 @@ static void test_swap_ins_are_stalls(void **state)
 	m.cgroup = 11;
 	PUT(&f, m, REC_PROCESS_MEMORY, SEC);
 	PUT(&f, stall, REC_STALLS_AGG, 2 * SEC);
+	stall.trigger = STALLS_FOR_FAULT; /* maybe of that swap-in: counted once */
+	stall.total_ns = SEC / 8;
+	PUT(&f, stall, REC_STALLS_AGG, 2 * SEC);
 	fault.map = MAPPING_ANON; /* minor */
 	PUT(&f, fault, REC_FAULTS_AGG, 2 * SEC);
 	fault.flags = FAULT_MAJOR;
