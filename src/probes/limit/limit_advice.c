@@ -11,6 +11,9 @@ static const char *const thin_words[] = {
 	[LIMIT_NO_READS] = "it has page cache, and who reads which pages cannot be seen here",
 	[LIMIT_LOST] = "too many uses of pages were lost",
 	[LIMIT_REFUSED] = "it is not known what all of its processes touch through mappings",
+	[LIMIT_UNSEEN] =
+		"none of its anonymous memory was seen touched: measure while it works, or "
+		"longer",
 	[LIMIT_NOT_SETTLED] = "at the end it still touched much for the first time: run longer",
 	[LIMIT_STARVED] = "it is at its limit, where its mappings are reclaimed before all of them "
 			  "are seen: measure with a higher limit",

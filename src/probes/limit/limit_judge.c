@@ -60,6 +60,14 @@ static bool is_starved(const struct limit_facts *f)
 		       f->last.high_hit_total > f->first.high_hit_total);
 }
 
+/* Whatever runs touches its stack. So nothing ran, which says nothing of when it does; or a CPU
+ * that ran nothing else kept its translations, and then it does not set the bits again (clear_refs
+ * does not flush them, fs/proc/task_mmu.c). */
+static bool is_unseen(const struct limit_facts *f)
+{
+	return f->mapped.h.kind && !f->mapped.anon_bytes && f->last.anon_bytes;
+}
+
 /* Sampling: each page was taken with a chance of 1 in stride. */
 static u64 sampling_error(const struct limit_files *f)
 {
@@ -149,6 +157,8 @@ static int thin_why(const struct limit_facts *f, const struct limit_need *n, u64
 		return LIMIT_LOST;
 	if (!f->mapped.h.kind || f->mapped.refused)
 		return LIMIT_REFUSED;
+	if (n->unseen)
+		return LIMIT_UNSEEN;
 	if (n->late_bytes > n->needed_bytes / SETTLED_PART)
 		return LIMIT_NOT_SETTLED;
 	if (n->starved && n->mapped_bytes + (n->swaps ? n->anon_bytes : 0) > n->read_bytes)
@@ -180,7 +190,8 @@ void limit_judge(const struct limit_facts *f, u64 lost, u64 uses, struct limit_n
 	n->limit_bytes = MIN(g->limit_bytes, g->high_bytes);
 	n->starved = is_starved(f);
 	n->swaps = g->swap_free_bytes || g->swap_bytes;
-	n->anon_bytes = n->swaps && f->mapped.h.kind && !f->mapped.refused
+	n->unseen = n->swaps && is_unseen(f);
+	n->anon_bytes = n->swaps && f->mapped.h.kind && !f->mapped.refused && !n->unseen
 				? MIN(f->mapped.anon_bytes, g->anon_bytes)
 				: g->anon_bytes;
 	files_weigh(f, n);

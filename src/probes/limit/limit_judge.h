@@ -25,6 +25,7 @@ enum limit_thin {
 	LIMIT_NO_READS,    /* who reads which pages is not known here, and there is page cache */
 	LIMIT_LOST,        /* uses of pages were lost */
 	LIMIT_REFUSED,     /* processes could not be looked at */
+	LIMIT_UNSEEN,      /* nothing of its anonymous memory was seen touched */
 	LIMIT_NOT_SETTLED, /* it still touched new memory when the look ended */
 	LIMIT_STARVED, /* what is mapped was being reclaimed: what it touches is not all there */
 };
@@ -38,6 +39,7 @@ struct limit_need {
 	int verdict;   /* enum limit_verdict */
 	bool starved;  /* it met its limit, or read back what had been reclaimed */
 	bool swaps;    /* it can use swap */
+	bool unseen;   /* … and is to need none of its anonymous memory: see LIMIT_UNSEEN */
 	bool pressed;  /* stall_ratio is known */
 	bool whole;    /* … but is that of the machine */
 	bool has_cost; /* expected_ratio is known */

@@ -164,9 +164,11 @@ static int parts_report(const struct limit_facts *f, const struct limit_need *n,
 	t->story = true;
 	if (!g->h.kind)
 		return 0;
-	part_add(t, "anonymous", g->anon_bytes, n->anon_bytes, n->swaps ? "estimated" : "exact",
-		n->swaps ? "touched in this time; the rest could go to swap"
-			 : "without swap none of it can be reclaimed");
+	part_add(t, "anonymous", g->anon_bytes, n->anon_bytes,
+		n->swaps && !n->unseen ? "estimated" : "exact",
+		n->unseen  ? "which of it is used is not known"
+		: n->swaps ? "touched in this time; the rest could go to swap"
+			   : "without swap none of it can be reclaimed");
 	part_add(t, "shared_memory", g->shmem_bytes, g->shmem_bytes, "exact",
 		"which of it is used is not known");
 	part_add(t, "kernel", g->kernel_bytes, g->kernel_bytes, "exact",

@@ -74,6 +74,13 @@ static void test_swap(void **unused)
 	f.mapped.refused = 1;
 	assert_int_equal(judged(&f).anon_bytes, 100 * MIB);
 	assert_int_equal(judged(&f).thin, LIMIT_REFUSED);
+	f.mapped.refused = 0; /* what was not seen touched at all is not said to be unneeded */
+	f.mapped.anon_bytes = 0;
+	assert_int_equal(judged(&f).anon_bytes, 100 * MIB);
+	assert_int_equal(judged(&f).thin, LIMIT_UNSEEN);
+	assert_int_equal(judged(&f).verdict, LIMIT_UNKNOWN);
+	f.last.swap_free_bytes = 0;
+	assert_int_equal(judged(&f).thin, LIMIT_ENOUGH);
 }
 
 static void test_verdicts(void **unused)
