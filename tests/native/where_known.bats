@@ -289,6 +289,31 @@ mostly() {
 	mostly rest | grep -E '\(pid [0-9]+\)'
 }
 
+# A module of our own is loaded in guests only: tests/vm/module builds it.
+@test "where: pages that a driver takes, and its code" {
+	module=${BUILD:-build}/vm/take_pages-$(uname -r).ko
+	[ -n "${MEMWHY_VM-}" ] && [ -e "$module" ] || skip "no module was built for this kernel (tests/vm/module)"
+	for _ in 1 2 3; do
+		ledger before
+		busybox insmod "$module" mib=$((want >> 20))
+		ledger after
+		busybox rmmod take_pages
+		ledger freed
+		echo "rest rose by $(moved rest), and by $(($(bytes freed rest) - $(bytes before rest))) once it was unloaded"
+		if only rest "$want"; then found=1 && break; fi
+	done
+	[ "${found-}" = 1 ]
+	off=$(($(bytes freed rest) - $(bytes before rest)))
+	[ $((${off#-} * 100)) -le "$want" ]
+	memwhy_start where --taken --for 120s
+	busybox insmod "$module" mib=$((want >> 20))
+	sleep 1
+	memwhy_stop
+	busybox rmmod take_pages
+	jq -c '.rows[] | select(.table == "taken" and .bytes > 1e6)' "$json"
+	about "$(jq '[.rows[] | select(.table == "taken" and .row == "rest" and (.code | test("take_pages"))) | .bytes] | add' "$json")" "$want"
+}
+
 @test "where: buffers of perf events, and who maps them" {
 	known perf rest "$want"
 	about "$(owner rest where_work)" "$want"
