@@ -79,7 +79,7 @@ static void tmpfs_try(
 			r, x->undo, held_text(r, f->mount), "size", f->limit_bytes / 1024, "k");
 	}
 	finding_line(r, x->undo, "Removed files do not come back: copy them to a disk first.");
-	finding_line(r, x->verify, "`df -k %s`", held_text(r, f->mount));
+	held_tell_df(r, x->verify, held_text(r, f->mount), "-k");
 }
 
 /* Many small or empty files: their inodes and names are memory of the kernel. */
@@ -118,7 +118,7 @@ static void tell_inodes(struct report *r, const struct held *h, const struct hel
 		held_tell_remount(
 			r, x->undo, held_text(r, f->mount), "nr_inodes", f->most_inodes, "");
 	}
-	finding_line(r, x->verify, "`df -i %s`", held_text(r, f->mount));
+	held_tell_df(r, x->verify, held_text(r, f->mount), "-i");
 }
 
 /* How fast it grows, a second, if it did all the time and to the end; else 0. */
@@ -235,6 +235,12 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	tmpfs_try(r, x, f, dir);
 }
 
+static const char *ended(struct report *r, u32 name, u32 tgid)
+{
+	return name ? report_text(r, "%s (pid %u)", held_text(r, name), tgid)
+		    : report_text(r, "pid %u, which has ended", tgid);
+}
+
 static void segments_evidence(struct report *r, struct finding *x, const struct held *h)
 {
 	char a[UNIT_BUF];
@@ -316,6 +322,58 @@ static void tell_segments(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`ipcs -m`");
 }
 
+/* Segments that somebody has attached and nobody has in his resident memory, as far as is certain:
+ * what no process has, if all shared memory of processes was of these. */
+static void tell_attached(struct report *r, const struct held *h)
+{
+	const struct held_segment *most = NULL;
+	u64 n = 0, all = 0, hidden;
+	struct finding *x;
+	int level;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	for (size_t i = 0; i < h->segments.n; i++) {
+		const struct held_segment *g = groups_value(&h->segments, i);
+
+		if (!g->attached || held_is_gone(h, g->h.time_ns))
+			continue;
+		n++;
+		all += g->resident_bytes;
+		if (!most || g->resident_bytes > most->resident_bytes)
+			most = g;
+	}
+	hidden = counter_rise(h->totals.resident_shmem_bytes, all);
+	/* A database that has just started may be so. */
+	level = MIN(held_level(r, hidden), (int)LEVEL_NOTE);
+	x = !h->totals.shown_bytes || !held_saw_all(r, h) || level < 0
+		    ? NULL
+		    : report_finding(r, level, "shm-orphans");
+	if (!x)
+		return;
+	x->held_bytes = hidden;
+	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, hidden);
+	x->losses = LOSS_GROUP;
+	x->title = report_text(r,
+		"%llu attached System V shared memory segment%s hold%s %s, of which at least %s is "
+		"in no process's resident memory; the largest was made by %s",
+		n, plural(n), n == 1 ? "s" : "", fmt_bytes(a, all), fmt_bytes(b, hidden),
+		ended(r, most->creator, most->creator_tgid));
+	x->confidence = "high: the kernel's own count in /proc/sysvipc/shm, less the shared memory "
+			"of all processes; a lower bound";
+	finding_line(r, x->evidence, "shmid %llu, %s, user %u, attached %llu time%s%s", most->id,
+		fmt_bytes(a, most->resident_bytes), most->uid, most->attached,
+		plural(most->attached),
+		most->removed ? ", and removed: it goes when nobody has it attached" : "");
+	finding_line(r, x->evidence, "that is %s", held_share_of(r, &h->facts, x->cgroup, hidden));
+	x->why = "Pages of a segment count for a process only while it has touched them through "
+		 "this attachment: who fills a segment and detaches it leaves them in no process's "
+		 "memory.";
+	finding_line(r, x->try_, "See who attached each last, and who has them now: `ipcs -m -p`");
+	finding_line(r, x->try_, "`grep -s SYSV /proc/[0-9]*/maps`");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`ipcs -m -u`");
+}
+
 static u64 memfd_bytes(const struct held_process *p)
 {
 	return p->memfd_bytes;
@@ -365,12 +423,6 @@ static void tell_memfd(struct report *r, const struct held *h)
 		p->tgid);
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`grep Shmem: /proc/meminfo`");
-}
-
-static const char *ended(struct report *r, u32 name, u32 tgid)
-{
-	return name ? report_text(r, "%s (pid %u)", held_text(r, name), tgid)
-		    : report_text(r, "pid %u, which has ended", tgid);
 }
 
 static u64 queues_bytes(const struct held_queues *q)
@@ -573,6 +625,7 @@ static int report(void *v, struct report *r)
 		tell_trace(r, h, groups_value(&h->traces, i));
 	tell_queues(r, h);
 	tell_segments(r, h);
+	tell_attached(r, h);
 	tell_memfd(r, h);
 	return 0;
 }

@@ -583,3 +583,15 @@ void held_tell_remount(struct report *r, const char *lines[FINDING_LINES], const
 	else
 		finding_line(r, lines, "`mount -o remount,%s=%llu%s %s`", option, n, unit, point);
 }
+
+void held_tell_df(
+	struct report *r, const char *lines[FINDING_LINES], const char *mount, const char *option)
+{
+	const char *point;
+	u32 pid = elsewhere(mount, &point);
+
+	if (pid)
+		finding_line(r, lines, "`nsenter -t %u -m df %s %s`", pid, option, point);
+	else
+		finding_line(r, lines, "`df %s %s`", option, point);
+}

@@ -152,6 +152,10 @@ const char *held_place_text(struct report *r, const char *path);
 /* The command that gives a mount another option, "size=9k", in whichever namespace it is. */
 void held_tell_remount(struct report *r, const char *lines[FINDING_LINES], const char *mount,
 	const char *option, u64 n, const char *unit);
+/* df with this option, of a mount, run in whichever namespace that is: df takes
+ * /proc/PID/root/tmp for the /tmp of its own. */
+void held_tell_df(struct report *r, const char *lines[FINDING_LINES], const char *mount,
+	const char *option);
 /* The file system: where it is mounted may change with whom it is seen through. */
 u64 held_files_key(const struct held_files *f);
 /* Most of it is in files that were removed and that processes have open: these are told. */

@@ -224,7 +224,10 @@ RECORD(held_children, HELD_CHILDREN_FIELDS);
 	F(R, u64, hugetlb_bytes, BYTES, "huge pages of the pools that are mapped")       \
 	F(R, u64, shown_bytes, BYTES,                                                    \
 		"shared memory that something shows: of processes, each counted, files " \
-		"in tmpfs, segments; 0: not known")
+		"in tmpfs, segments; 0: not known")                                      \
+	F(R, u64, resident_shmem_bytes, BYTES,                                           \
+		"of that, resident shared memory of processes, each counted; 0 where "   \
+		"shown_bytes is")
 RECORD(held_totals, HELD_TOTALS_FIELDS);
 
 /* A thread of the kernel that works for memory, with its time on CPUs: when it changed. */

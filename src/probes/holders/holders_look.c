@@ -363,6 +363,7 @@ static u64 shown(const struct holders *s)
 static int totals_send(struct capture *c, struct holders *s)
 {
 	s->totals.shown_bytes = shown(s);
+	s->totals.resident_shmem_bytes = s->totals.shown_bytes ? s->shmem_bytes : 0;
 	s->totals.cut |= s->cut;
 	return capture_emit(c, &s->totals.h);
 }

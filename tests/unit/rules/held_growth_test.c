@@ -458,6 +458,7 @@ static void test_elsewhere(void **unused)
 					 "(pid 7) (tmpfs) hold 900 MiB"));
 	assert_true(says(f->try_, "`nsenter -t 7 -m mount -o remount,size=1152000k /dev/shm`"));
 	assert_true(says(f->undo, "`nsenter -t 7 -m mount -o remount,size=4194304k /dev/shm`"));
+	assert_true(says(f->verify, "`nsenter -t 7 -m df -k /dev/shm`"));
 	end(&b);
 }
 

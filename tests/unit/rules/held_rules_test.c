@@ -155,6 +155,37 @@ static void test_segments(void **unused)
 }
 
 /* What is mapped shows in the process: that is no hidden memory. */
+/* Attached, and filled by who has detached it again: in no process's resident memory. */
+static void test_segments_attached(void **unused)
+{
+	(void)unused;
+	for (u64 resident = 20; resident <= 700; resident += 680) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_hidden_memory, 1);
+		string(&b, 1, "daemon");
+		PUT(&b, struct held_segment, REC_HELD_SEGMENT, .id = 5, .attached = 1,
+			.resident_bytes = 400 * MIB, .creator = 1, .creator_tgid = 7, .removed = 1);
+		PUT(&b, struct held_segment, REC_HELD_SEGMENT, .id = 6, .attached = 2,
+			.resident_bytes = 300 * MIB);
+		PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 80, .shown_bytes = 1,
+			.resident_shmem_bytes = resident * MIB);
+		if (resident == 20) {
+			f = only(&b);
+			assert_int_equal(f->level, LEVEL_NOTE);
+			assert_string_equal(f->title,
+				"2 attached System V shared memory segments hold 700 MiB, of which "
+				"at least 680 MiB is in no process's resident memory; the largest "
+				"was made by daemon (pid 7)");
+			assert_true(says(f->evidence, "removed: it goes when nobody has it"));
+		} else {
+			assert_int_equal(conclude(&b), 0);
+		}
+		end(&b);
+	}
+}
+
 static void test_memfd(void **unused)
 {
 	struct bench b;
@@ -1637,6 +1668,7 @@ int main(void)
 		cmocka_unit_test(test_unread),
 		cmocka_unit_test(test_gone_by_the_end),
 		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_segments_attached),
 		cmocka_unit_test(test_memfd),
 		cmocka_unit_test(test_inodes),
 		cmocka_unit_test(test_queues),
