@@ -21,7 +21,7 @@ static const char *const estimates[NUMA_PATTERNS] = {
 	[NUMA_PRODUCER] = "each part placed where its other samples come from",
 	[NUMA_ALTERNATING] = "one remote access for each observed change of node",
 	[NUMA_CONCURRENT] = "none if it is replicated; else an even spread over the nodes",
-	[NUMA_PARTED] = "each part placed where its other samples come from",
+	[NUMA_PARTITIONED] = "each part placed where its other samples come from",
 	[NUMA_FALSE_PAGE] = "lines that several nodes use remain remote",
 	[NUMA_FALSE_HUGE] = "base pages that several nodes use remain remote",
 	[NUMA_PAGE_CACHE] = "each part placed where its other samples come from",
@@ -44,7 +44,7 @@ static void evidence_latency(struct advice *a)
 /* What the verdict of hint faults was made of. */
 static void evidence_hints(struct advice *a)
 {
-	const struct numa_coarse *c = &a->g->coarse;
+	const struct numa_hint_stats *c = &a->g->hints;
 	const struct numa_sharing *sharing = a->g->sharing;
 	double low, high;
 
@@ -103,7 +103,7 @@ static void evidence(struct advice *a)
 		finding_line(a->r, a->to->evidence,
 			"%.0f %% of the accesses were by the thread that allocated it",
 			percent((double)g->by_allocator / (double)g->by_known));
-	if (g->coarse.samples)
+	if (g->hints.samples)
 		evidence_hints(a);
 	else if (g->sharing[NUMA_UNIT_OBJECT].samples)
 		finding_line(a->r, a->to->evidence,
@@ -119,7 +119,7 @@ static void evidence(struct advice *a)
 
 static const char *confidence(const struct numa_group *g)
 {
-	if (g->coarse.samples)
+	if (g->hints.samples)
 		return "high that it is remote, medium for the pattern: there is one hint fault "
 		       "per page and scan";
 	return g->sums.judged_samples >= 10 * NUMA_MIN_SAMPLES
@@ -244,9 +244,9 @@ static void say_thin(struct report *r, const struct numa_feed *f, const struct n
 	const struct numa_group *g = &groups->list.v[largest];
 	const char *looks = "", *often = "";
 
-	if (g->coarse.pages)
+	if (g->hints.pages)
 		looks = report_text(
-			r, ", %.1f a page", (double)g->coarse.samples / (double)g->coarse.pages);
+			r, ", %.1f a page", (double)g->hints.samples / (double)g->hints.pages);
 	if (groups->all.hint_samples)
 		often = ", or sample more often (--scan 200ms)";
 	report_not_checked(r,

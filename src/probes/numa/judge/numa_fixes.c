@@ -117,7 +117,7 @@ static void try_concurrent(struct advice *a)
 	a->to->why =
 		"Several nodes use the same parts of it at the same time: wherever it lies, it "
 		"is remote for most of them, and one memory controller serves all.";
-	if (s->loads && !s->stores && a->g->coarse.samples)
+	if (s->loads && !s->stores && a->g->hints.samples)
 		finding_line(a->r, a->to->try_,
 			"If it is only read, give each node a copy, made by a thread of that node "
 			"(no fault was a store, but only the first access of each scan is seen)");
@@ -168,7 +168,7 @@ static void try_unclear(struct advice *a)
 	undo_move(a, -1);
 }
 
-static void try_parted(struct advice *a)
+static void try_partitioned(struct advice *a)
 {
 	a->to->why = "Each node uses a part of its own, but one thread touched all of it first, so "
 		     "that it all lies on one node.";
@@ -259,7 +259,7 @@ static void (*const tries[NUMA_PATTERNS])(struct advice *) = {
 	[NUMA_PRODUCER] = try_producer,
 	[NUMA_ALTERNATING] = try_alternating,
 	[NUMA_CONCURRENT] = try_concurrent,
-	[NUMA_PARTED] = try_parted,
+	[NUMA_PARTITIONED] = try_partitioned,
 	[NUMA_FALSE_PAGE] = try_false,
 	[NUMA_FALSE_HUGE] = try_false,
 	[NUMA_PAGE_CACHE] = try_page_cache,

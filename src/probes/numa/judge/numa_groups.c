@@ -125,20 +125,20 @@ static int object_threads(struct numa_feed *f, u32 object, const struct object *
 }
 
 /* Most of its accesses are hint faults. */
-static bool is_coarse(const struct numa_group *g)
+static bool has_hints(const struct numa_group *g)
 {
 	return 2 * g->sums.hint_samples > g->sums.judged_samples;
 }
 
 static int hint_stats_fill(struct numa_feed *f, const u32 *objects, struct numa_group *g)
 {
-	_cleanup_(numa_coarse_free) struct numa_coarse_work work;
+	_cleanup_(hint_stats_free) struct hint_stats_work work;
 	int rc = 0;
 
-	numa_coarse_begin(&work);
+	hint_stats_begin(&work);
 	for (u32 i = g->first; i < g->first + g->n && !rc; i++)
-		rc = numa_coarse_object(f, objects[i], &work);
-	return rc ? rc : numa_coarse_finish(f, &work, g);
+		rc = hint_stats_object(f, objects[i], &work);
+	return rc ? rc : hint_stats_finish(f, &work, g);
 }
 
 static int group_fill(struct numa_feed *f, const u32 *objects, struct numa_group *g)
@@ -171,7 +171,7 @@ static int group_fill(struct numa_feed *f, const u32 *objects, struct numa_group
 	groups_free(&threads);
 	numa_sharing_finish(&work, g);
 	/* With fewer there is no verdict, whatever they tell. */
-	if (!rc && is_coarse(g) && g->sums.remote_samples >= NUMA_MIN_REMOTE)
+	if (!rc && has_hints(g) && g->sums.remote_samples >= NUMA_MIN_REMOTE)
 		rc = hint_stats_fill(f, objects, g);
 	return rc;
 }

@@ -51,7 +51,7 @@ struct numa_clusters {
 };
 
 /* What hint faults tell (numa_hint_stats.h); of a group that has mostly these, else all 0. */
-struct numa_coarse {
+struct numa_hint_stats {
 	u64 samples;
 	u64 pages;                     /* that had one: each was seen samples / pages times */
 	u64 laid_samples, laid_remote; /* by where the page was when it was first seen; remote */
@@ -97,7 +97,7 @@ struct numa_group {
 	u64 placed_remote; /* samples that would be remote, were each part where it is used most */
 	u64 moved_pages;   /* by the kernel */
 	u64 balanced_pages; /* of them, by NUMA balancing */
-	struct numa_coarse coarse;
+	struct numa_hint_stats hints;
 };
 
 struct numa_groups {

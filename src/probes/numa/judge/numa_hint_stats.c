@@ -27,15 +27,15 @@ struct window {
 	u32 counts[NUMA_NODES];
 };
 
-void numa_coarse_begin(struct numa_coarse_work *w)
+void hint_stats_begin(struct hint_stats_work *w)
 {
-	*w = (struct numa_coarse_work){};
+	*w = (struct hint_stats_work){};
 	groups_init(&w->pages, sizeof(u64), sizeof(struct hint_page));
 	groups_init(&w->threads, sizeof(u32), sizeof(struct hint_thread));
 	groups_init(&w->ways, 2 * sizeof(s8), sizeof(u64));
 }
 
-void numa_coarse_free(struct numa_coarse_work *w)
+void hint_stats_free(struct hint_stats_work *w)
 {
 	groups_free(&w->pages);
 	groups_free(&w->threads);
@@ -44,7 +44,7 @@ void numa_coarse_free(struct numa_coarse_work *w)
 }
 
 /* Pages went from one node to another: how many, by way. */
-static int way_add(struct numa_coarse_work *w, s8 from, s8 to)
+static int way_add(struct hint_stats_work *w, s8 from, s8 to)
 {
 	s8 way[2] = {from, to};
 	u64 *n = groups_get(&w->ways, way);
@@ -59,7 +59,7 @@ static int way_add(struct numa_coarse_work *w, s8 from, s8 to)
  * The window ends. several: nodes used the object in it, and it tells whether a page stays with its
  * node when it can go to another. Where a node is alone, as who merges what others made, it cannot.
  */
-static int window_cross(struct numa_coarse_work *w, bool several)
+static int window_cross(struct hint_stats_work *w, bool several)
 {
 	double crossed = 0, most = 0;
 	int rc = 0;
@@ -88,7 +88,7 @@ static int window_cross(struct numa_coarse_work *w, bool several)
 }
 
 /* The window ends: how mixed it was, and whether another node than in the one before had it. */
-static int window_end(struct numa_coarse_work *w, struct window *v, s32 *node)
+static int window_end(struct hint_stats_work *w, struct window *v, s32 *node)
 {
 	double same = 0, n = (double)v->n;
 	s32 most = 0;
@@ -111,7 +111,7 @@ static int window_end(struct numa_coarse_work *w, struct window *v, s32 *node)
 	return window_cross(w, several);
 }
 
-static int page_add(struct numa_coarse_work *w, const struct numa_access *a)
+static int page_add(struct hint_stats_work *w, const struct numa_access *a)
 {
 	u64 page = a->address >> PAGE_SHIFT;
 	size_t before = w->pages.n;
@@ -129,7 +129,7 @@ static int page_add(struct numa_coarse_work *w, const struct numa_access *a)
 	return vec_push(&w->window, ((struct hint_fault){p->number, a->cpu_node}));
 }
 
-static int thread_add(struct numa_coarse_work *w, const struct numa_access *a)
+static int thread_add(struct hint_stats_work *w, const struct numa_access *a)
 {
 	struct hint_thread *t = groups_get(&w->threads, &a->thread);
 
@@ -141,7 +141,7 @@ static int thread_add(struct numa_coarse_work *w, const struct numa_access *a)
 	return 0;
 }
 
-int numa_coarse_object(struct numa_feed *f, u32 object, struct numa_coarse_work *w)
+int hint_stats_object(struct numa_feed *f, u32 object, struct hint_stats_work *w)
 {
 	struct numa_flow flow = numa_flow_object(f, object);
 	const struct numa_access *a;
@@ -283,11 +283,11 @@ static u64 ways_back(const struct groups *ways)
 	return back;
 }
 
-int numa_coarse_finish(struct numa_feed *f, struct numa_coarse_work *w, struct numa_group *g)
+int hint_stats_finish(struct numa_feed *f, struct hint_stats_work *w, struct numa_group *g)
 {
-	g->coarse = w->sum;
+	g->hints = w->sum;
 	if (w->sum.window_samples)
-		g->coarse.window_mixed = w->mixed / (double)w->sum.window_samples;
-	g->coarse.crossed_back = ways_back(&w->ways);
-	return together(f, &w->threads, &g->coarse.together);
+		g->hints.window_mixed = w->mixed / (double)w->sum.window_samples;
+	g->hints.crossed_back = ways_back(&w->ways);
+	return together(f, &w->threads, &g->hints.together);
 }

@@ -22,19 +22,19 @@ struct hint_fault {
 	s8 node;
 };
 
-struct numa_coarse_work {
-	struct groups pages;           /* of the object at hand: page -> struct coarse_page */
-	struct groups threads;         /* of the group: thread -> struct coarse_thread */
+struct hint_stats_work {
+	struct groups pages;           /* of the object at hand: page -> struct hint_page */
+	struct groups threads;         /* of the group: thread -> struct hint_thread */
 	struct groups ways;            /* from a node to another -> pages */
 	VEC(struct hint_fault) window; /* the faults of the window at hand */
-	struct numa_coarse sum;
+	struct numa_hint_stats sum;
 	double mixed;
 };
 
-void numa_coarse_begin(struct numa_coarse_work *w);
+void hint_stats_begin(struct hint_stats_work *w);
 /* 0 or -ENOMEM */
-int numa_coarse_object(struct numa_feed *f, u32 object, struct numa_coarse_work *w);
-int numa_coarse_finish(struct numa_feed *f, struct numa_coarse_work *w, struct numa_group *g);
-void numa_coarse_free(struct numa_coarse_work *w);
+int hint_stats_object(struct numa_feed *f, u32 object, struct hint_stats_work *w);
+int hint_stats_finish(struct numa_feed *f, struct hint_stats_work *w, struct numa_group *g);
+void hint_stats_free(struct hint_stats_work *w);
 
 #endif

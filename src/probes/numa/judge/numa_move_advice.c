@@ -109,7 +109,7 @@ static bool is_movable(const struct advice *a)
 /* Has balancing moved most of what is used of it? */
 static bool is_moved(const struct advice *a)
 {
-	return a->g->coarse.samples && 2 * a->g->balanced_pages >= a->g->coarse.pages;
+	return a->g->hints.samples && 2 * a->g->balanced_pages >= a->g->hints.pages;
 }
 
 /* Nodes to move it to, "": to all of them; NULL: a move is not the fix. *ret_of: of it, in words.
@@ -121,7 +121,7 @@ static const char *trial_to(struct advice *a, struct page_range *range, const ch
 	*ret_of = a->g->n > 1 ? "the largest of them" : "it";
 	*range = numa_largest_pages(a);
 	switch (v->pattern) {
-	case NUMA_PARTED:
+	case NUMA_PARTITIONED:
 		if (v->user < 0 || !part_of(a, v->user, range))
 			return NULL;
 		*ret_of = report_text(a->r, "the part that node %d uses", v->user);

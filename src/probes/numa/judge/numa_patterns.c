@@ -179,19 +179,19 @@ static u32 judge_shared(const struct numa_group *g)
 	/* Were each part where it is used, most would be local. */
 	if (g->sums.remote_samples && g->bytes > 2 * 4096 &&
 		(double)g->placed_remote < 0.35 * (double)g->sums.remote_samples)
-		return NUMA_PARTED;
+		return NUMA_PARTITIONED;
 	return NUMA_CONCURRENT;
 }
 
-static bool is_coarse(const struct numa_group *g)
+static bool has_hints(const struct numa_group *g)
 {
-	return g->coarse.samples;
+	return g->hints.samples;
 }
 
 /* How often a page was seen, on average. */
 static double looks(const struct numa_group *g)
 {
-	return (double)g->coarse.samples / (double)MAX(g->coarse.pages, 1UL);
+	return (double)g->hints.samples / (double)MAX(g->hints.pages, 1UL);
 }
 
 /* How mixed a finer unit is, of what chance would make of the whole object. -1: not known. */
@@ -204,7 +204,7 @@ static double of_object(const struct numa_group *g, double mixed, u64 samples)
 
 static u32 judge_hint_turns(const struct numa_group *g, double window)
 {
-	const struct numa_coarse *c = &g->coarse;
+	const struct numa_hint_stats *c = &g->hints;
 
 	if (window < 0 || window > WINDOW_TURNS)
 		return NUMA_UNCLEAR;
@@ -246,7 +246,7 @@ bool numa_share_bounds(const struct numa_clusters *c, double *ret_low, double *r
  */
 static int pages_shared(const struct numa_group *g)
 {
-	const struct numa_coarse *c = &g->coarse;
+	const struct numa_hint_stats *c = &g->hints;
 	double low, high, few = CROSSED * g->sharing[NUMA_UNIT_OBJECT].mixed;
 
 	if (!numa_share_bounds(&c->crossings, &low, &high))
@@ -265,9 +265,9 @@ static u32 judge_hint_together(const struct numa_group *g)
 	if (shared > 0)
 		return own(g, NUMA_UNIT_LINE) ? NUMA_FALSE_PAGE : NUMA_CONCURRENT;
 	if (shared < 0)
-		return NUMA_PARTED;
-	return looks(g) < LOOKS || g->coarse.crossings.n < CROSSED_WINDOWS ? NUMA_THIN
-									   : NUMA_UNCLEAR;
+		return NUMA_PARTITIONED;
+	return looks(g) < LOOKS || g->hints.crossings.n < CROSSED_WINDOWS ? NUMA_THIN
+									  : NUMA_UNCLEAR;
 }
 
 /* One node has most faults, but the others' are among them: it may be just first. */
@@ -281,7 +281,7 @@ static bool just_first(const struct numa_group *g, double window)
 static u32 judge_hint(
 	const struct numa_feed *f, const struct numa_groups *all, const struct numa_group *g)
 {
-	const struct numa_coarse *c = &g->coarse;
+	const struct numa_hint_stats *c = &g->hints;
 	const struct numa_sharing *pages = &g->sharing[NUMA_UNIT_PAGE];
 	double seen = looks(g);
 	double window = of_object(g, c->window_mixed, c->window_samples);
@@ -296,7 +296,7 @@ static u32 judge_hint(
 	if (page >= 0 && page < (seen < LOOKS ? PAGE_OWN_FEW : PAGE_OWN)) {
 		if (g->huge * 2 > g->sums.samples && mixed(g, NUMA_UNIT_HUGE))
 			return NUMA_FALSE_HUGE;
-		return NUMA_PARTED;
+		return NUMA_PARTITIONED;
 	}
 	if (window > (c->together >= RAN_TOGETHER ? WINDOW_RAN : WINDOW_MIXED) && page >= 0)
 		return judge_hint_together(g);
@@ -331,7 +331,7 @@ static double saved(const struct numa_groups *all, const struct numa_group *g, u
 		remote = MAX(remote, used_ratio(g) * (double)g->sums.judged_samples);
 	switch (pattern) {
 	case NUMA_PRODUCER:
-	case NUMA_PARTED:
+	case NUMA_PARTITIONED:
 	case NUMA_MOVED_AWAY:
 	case NUMA_PAGE_CACHE:
 		left = (double)g->placed_remote;
@@ -346,7 +346,7 @@ static double saved(const struct numa_groups *all, const struct numa_group *g, u
 		left = g->sharing[NUMA_UNIT_PAGE].mixed * (double)g->sums.judged_samples;
 		break;
 	case NUMA_CONCURRENT:
-		if (!g->sums.stores && g->sums.loads && !is_coarse(g)) {
+		if (!g->sums.stores && g->sums.loads && !has_hints(g)) {
 			left = 0; /* a replica on each node */
 			break;
 		}
@@ -371,7 +371,7 @@ static void nodes_fill(const struct numa_group *g, struct numa_verdict *v)
 /* The layout is what is wrong, and balancing mends it as it goes. */
 static bool is_layout(u32 pattern)
 {
-	return pattern == NUMA_PRODUCER || pattern == NUMA_PARTED;
+	return pattern == NUMA_PRODUCER || pattern == NUMA_PARTITIONED;
 }
 
 /* Remote enough for a verdict: as it was, … */
@@ -384,7 +384,7 @@ static bool is_remote(const struct numa_group *g)
 static bool is_laid_remote(const struct numa_group *g, const struct numa_verdict *v)
 {
 	return v->laid_ratio > v->remote_ratio &&
-	       at_least(g->coarse.laid_remote, g->coarse.laid_samples) >= NUMA_MIN_RATIO;
+	       at_least(g->hints.laid_remote, g->hints.laid_samples) >= NUMA_MIN_RATIO;
 }
 
 /* … or by how nodes share its pages. */
@@ -407,7 +407,7 @@ static u32 judge_pattern(
 		return NUMA_NO_PATTERN; /* no program can place it */
 	if (!known(g, NUMA_UNIT_OBJECT) && !one_user(g))
 		return NUMA_THIN; /* each object was seen once: who shares it is not known */
-	if (is_coarse(g))
+	if (has_hints(g))
 		return judge_hint(f, all, g);
 	if (!mixed(g, NUMA_UNIT_OBJECT) || g->threads == 1)
 		return judge_one_user(f, all, g);
@@ -418,7 +418,7 @@ static u32 judge_pattern(
 static void shares_fill(
 	const struct numa_groups *all, const struct numa_group *g, struct numa_verdict *v)
 {
-	const struct numa_coarse *c = &g->coarse;
+	const struct numa_hint_stats *c = &g->hints;
 	double remote = (double)g->sums.remote;
 
 	v->remote_ratio = v->laid_ratio = numa_remote_ratio(&g->sums);
@@ -443,7 +443,7 @@ struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_grou
 	if (v.share < NUMA_MIN_SHARE || !numa_from_mask(&all->all))
 		return v;
 	/* All faults of a scan may be of one turn: a few scans are a few samples. */
-	if (is_coarse(g) && looks(g) < LOOKS)
+	if (has_hints(g) && looks(g) < LOOKS)
 		v.pattern = NUMA_THIN;
 	if (MAX(v.remote_ratio, v.laid_ratio) < NUMA_MIN_RATIO && !used)
 		return v;
@@ -461,7 +461,7 @@ struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_grou
 		v.pattern = NUMA_NO_PATTERN;
 	v.saved_ratio = saved(all, g, v.pattern);
 	/* Parts lie where they are used; who merges them is remote anyway. */
-	if (v.pattern == NUMA_PARTED && is_coarse(g) && v.saved_ratio < SAVED_LEAST)
+	if (v.pattern == NUMA_PARTITIONED && has_hints(g) && v.saved_ratio < SAVED_LEAST)
 		v.pattern = NUMA_NO_PATTERN;
 	return v;
 }
@@ -474,7 +474,7 @@ const char *numa_pattern_name(u32 pattern)
 		[NUMA_PRODUCER] = "remote use after allocation",
 		[NUMA_ALTERNATING] = "alternating remote access",
 		[NUMA_CONCURRENT] = "concurrent remote access",
-		[NUMA_PARTED] = "one node holds the parts of all",
+		[NUMA_PARTITIONED] = "one node holds the parts of all",
 		[NUMA_FALSE_PAGE] = "nodes share pages falsely",
 		[NUMA_FALSE_HUGE] = "nodes share huge pages falsely",
 		[NUMA_PAGE_CACHE] = "misplaced page cache",

@@ -21,7 +21,7 @@ enum numa_pattern {
 	NUMA_PRODUCER,    /* used on one node, and it lies on another */
 	NUMA_ALTERNATING, /* several nodes, in turns */
 	NUMA_CONCURRENT,  /* several nodes at the same time, the same parts */
-	NUMA_PARTED,      /* several nodes, each its own part; and all lies on one */
+	NUMA_PARTITIONED, /* several nodes, each its own part; and all lies on one */
 	NUMA_FALSE_PAGE,  /* nodes share pages, but not what is in them */
 	NUMA_FALSE_HUGE,  /* … huge pages, but not base pages */
 	NUMA_PAGE_CACHE,  /* of a file: it lies where it was first read */

@@ -310,7 +310,7 @@ static void test_trial_of_a_part(void **state)
 	}
 	view_report(&f);
 	found = &f.report.findings.v[0];
-	assert_non_null(strstr(found->title, numa_pattern_name(NUMA_PARTED)));
+	assert_non_null(strstr(found->title, numa_pattern_name(NUMA_PARTITIONED)));
 	assert_true(has(found->try_, "Try to move the part that node 1 uses"));
 	assert_true(has(found->try_, "0x7f000003c000-0x7f0000064000 --to 1`"));
 	view_close(&f);
@@ -330,7 +330,7 @@ static void test_no_trial_of_stripes(void **state)
 	}
 	view_report(&f);
 	found = &f.report.findings.v[0];
-	assert_non_null(strstr(found->title, numa_pattern_name(NUMA_PARTED)));
+	assert_non_null(strstr(found->title, numa_pattern_name(NUMA_PARTITIONED)));
 	assert_false(has(found->try_, "numa try"));
 	assert_false(has(found->try_, "runs again"));
 	view_close(&f);

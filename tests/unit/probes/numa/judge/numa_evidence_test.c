@@ -46,7 +46,7 @@ static struct numa_group shared(void)
 			.from = {FAULTS / 2, FAULTS / 2},
 			.to = {FAULTS / 2, FAULTS / 2},
 			.remote_from = {FAULTS / 4, FAULTS / 4}},
-		.coarse = {.samples = FAULTS,
+		.hints = {.samples = FAULTS,
 			.pages = FAULTS / 4,
 			.laid_samples = FAULTS,
 			.laid_remote = FAULTS / 2,
@@ -124,10 +124,10 @@ static void test_parted(void **state)
 	struct numa_group g = shared();
 
 	(void)state;
-	g.coarse.crossings = WINDOWS(0, 1, 0);
-	assert_pattern(g, NUMA_PARTED);
-	g.coarse.crossings = WINDOWS(0, 0);
-	assert_pattern(g, NUMA_PARTED);
+	g.hints.crossings = WINDOWS(0, 1, 0);
+	assert_pattern(g, NUMA_PARTITIONED);
+	g.hints.crossings = WINDOWS(0, 0);
+	assert_pattern(g, NUMA_PARTITIONED);
 	/* They lie where they are used; who merged them was remote, and would be so anywhere. */
 	g.placed_remote = g.sums.remote_samples;
 	assert_pattern(g, NUMA_NO_PATTERN);
@@ -139,12 +139,12 @@ static void test_unsure(void **state)
 	struct numa_group g = shared();
 
 	(void)state;
-	g.coarse.crossings = WINDOWS(0, 2, 80, 0, 1);
+	g.hints.crossings = WINDOWS(0, 2, 80, 0, 1);
 	assert_pattern(g, NUMA_UNCLEAR);
-	g.coarse.pages = FAULTS / 2;
+	g.hints.pages = FAULTS / 2;
 	assert_pattern(g, NUMA_THIN);
 	g = shared();
-	g.coarse.crossings = WINDOWS(50, 50);
+	g.hints.crossings = WINDOWS(50, 50);
 	assert_pattern(g, NUMA_THIN);
 }
 
@@ -154,9 +154,9 @@ static void test_taken(void **state)
 	struct numa_group g = shared();
 
 	(void)state;
-	g.coarse.crossed_back = 10;
+	g.hints.crossed_back = 10;
 	assert_pattern(g, NUMA_UNCLEAR);
-	g.coarse.crossed_back = 40;
+	g.hints.crossed_back = 40;
 	assert_pattern(g, NUMA_CONCURRENT);
 }
 
@@ -169,7 +169,7 @@ static void test_used(void **state)
 	(void)state;
 	g.sums.remote_samples = g.sums.remote = FAULTS / 10;
 	g.sums.local = FAULTS - g.sums.remote;
-	g.coarse.laid_remote = FAULTS / 10;
+	g.hints.laid_remote = FAULTS / 10;
 	v = judge(&g);
 	assert_int_equal(v.pattern, NUMA_CONCURRENT);
 	assert_true(v.used);
@@ -182,8 +182,8 @@ static void test_used(void **state)
 	g = shared();
 	g.sums.remote_samples = g.sums.remote = FAULTS / 10;
 	g.sums.local = FAULTS - g.sums.remote;
-	g.coarse.laid_remote = FAULTS / 10;
-	g.coarse.crossings = WINDOWS(0, 1, 0);
+	g.hints.laid_remote = FAULTS / 10;
+	g.hints.crossings = WINDOWS(0, 1, 0);
 	assert_pattern(g, NUMA_NO_PATTERN);
 }
 
@@ -193,23 +193,23 @@ static void test_turns(void **state)
 	struct numa_group g = shared();
 
 	(void)state;
-	g.coarse.window_mixed = 0.05;
-	g.coarse.together = 0.1;
-	g.coarse.changes = 3;
+	g.hints.window_mixed = 0.05;
+	g.hints.together = 0.1;
+	g.hints.changes = 3;
 	assert_pattern(g, NUMA_ALTERNATING);
-	g.coarse.pages = FAULTS / 2;
+	g.hints.pages = FAULTS / 2;
 	assert_pattern(g, NUMA_ALTERNATING);
 	/* Pages have one user for the most part. */
 	g.sharing[NUMA_UNIT_PAGE].mixed = 0.15;
 	assert_pattern(g, NUMA_THIN);
 	g = shared();
-	g.coarse.window_mixed = 0.05;
-	g.coarse.pages = FAULTS / 2;
-	g.coarse.together = 0.1;
-	g.coarse.changes = 2; /* to and back */
+	g.hints.window_mixed = 0.05;
+	g.hints.pages = FAULTS / 2;
+	g.hints.together = 0.1;
+	g.hints.changes = 2; /* to and back */
 	assert_pattern(g, NUMA_THIN);
-	g.coarse.changes = 3;
-	g.coarse.together = 0.5; /* they run at the same time */
+	g.hints.changes = 3;
+	g.hints.together = 0.5; /* they run at the same time */
 	assert_pattern(g, NUMA_THIN);
 }
 
@@ -219,12 +219,12 @@ static void test_ran(void **state)
 	struct numa_group g = shared();
 
 	(void)state;
-	g.coarse.window_mixed = 0.17;
+	g.hints.window_mixed = 0.17;
 	assert_pattern(g, NUMA_CONCURRENT);
-	g.coarse.together = 0.1;
+	g.hints.together = 0.1;
 	assert_pattern(g, NUMA_UNCLEAR);
 	g = shared();
-	g.coarse.window_mixed = 0.13;
+	g.hints.window_mixed = 0.13;
 	assert_pattern(g, NUMA_UNCLEAR);
 }
 

@@ -264,11 +264,11 @@ static void test_patterns(void **state)
 {
 	(void)state;
 	assert_right(USE_ALL, NUMA_CONCURRENT, "at the same time");
-	assert_right(USE_PART, NUMA_PARTED, "each its part");
+	assert_right(USE_PART, NUMA_PARTITIONED, "each its part");
 	assert_right(USE_TURNS, NUMA_ALTERNATING, "in turns");
 	assert_right(USE_OTHER, NUMA_PRODUCER, "by another");
 	assert_right(USE_HANDED, NUMA_PRODUCER, "handed over");
-	assert_right(USE_MERGED, NUMA_PARTED, "each its part, then one all");
+	assert_right(USE_MERGED, NUMA_PARTITIONED, "each its part, then one all");
 }
 
 /* Handed over and back: neither what it was made for, nor turns that will go on. */
@@ -323,7 +323,7 @@ static void test_taken(void **state)
 		struct world *w = world_new(2 * round, USE_TAKEN);
 
 		assert_int_equal(w->threads, 2);
-		score_add(&s, world_judge(w, &v), NUMA_PARTED);
+		score_add(&s, world_judge(w, &v), NUMA_PARTITIONED);
 	}
 	score_say(&s, "taken over");
 	assert_int_equal(s.of[NUMA_CONCURRENT] + s.of[NUMA_ALTERNATING], 0);
@@ -333,12 +333,12 @@ static void test_taken(void **state)
 static void test_short(void **state)
 {
 	static const u32 wants[USES] = {[USE_ALL] = NUMA_CONCURRENT,
-		[USE_PART] = NUMA_PARTED,
+		[USE_PART] = NUMA_PARTITIONED,
 		[USE_TURNS] = NUMA_ALTERNATING,
 		[USE_OTHER] = NUMA_PRODUCER,
 		[USE_HANDED] = NUMA_PRODUCER,
 		[USE_BACK] = NUMA_THIN,
-		[USE_MERGED] = NUMA_PARTED};
+		[USE_MERGED] = NUMA_PARTITIONED};
 	struct score s = {};
 	struct numa_verdict v;
 
@@ -365,7 +365,7 @@ static void test_merged(void **state)
 		struct world *w = world_new(round, USE_MERGED);
 
 		w->length_ms = 4000 + trace_any(&w->t, 4000);
-		score_add(&s, world_judge(w, &v), NUMA_PARTED);
+		score_add(&s, world_judge(w, &v), NUMA_PARTITIONED);
 	}
 	score_say(&s, "a merge after a few seconds");
 	assert_true(s.right * 100 >= s.all * 75);
@@ -399,14 +399,14 @@ static void test_balanced(void **state)
 
 	(void)state;
 	w->length_ms = 60000;
-	assert_int_equal(world_judge(w, &v), NUMA_PARTED);
+	assert_int_equal(world_judge(w, &v), NUMA_PARTITIONED);
 	assert_true(v.balanced);
 	assert_true(v.remote_ratio < NUMA_MIN_RATIO);
 	assert_true(v.laid_ratio > 0.4);
 	assert_true(v.saved_ratio > 0.9);
 	w = world_new(2, USE_PART);
 	w->still = true;
-	assert_int_equal(world_judge(w, &v), NUMA_PARTED);
+	assert_int_equal(world_judge(w, &v), NUMA_PARTITIONED);
 	assert_false(v.balanced);
 	assert_true(v.remote_ratio > 0.4);
 }

@@ -130,7 +130,7 @@ static u32 parted(struct trace *t, enum where where, u32 number)
 
 		touch(t, &x, part * (u64)node + any_offset(t, part), thread_on(node), node);
 	}
-	return NUMA_PARTED;
+	return NUMA_PARTITIONED;
 }
 
 /* Each thread has a line of its own in each of some pages. */
