@@ -297,8 +297,9 @@ static int plan_blame(struct attached *a, struct capture *c, const struct attach
 			plan_unload(a);
 		if (!rc)
 			continue;
-		refusal_tell(c, rc);
 		hook_refused(a, spec, i, rc);
+		if (!hook_method(a, i)) /* else nothing is missing */
+			refusal_tell(c, rc);
 		blamed++;
 	}
 	return blamed;

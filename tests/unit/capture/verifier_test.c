@@ -75,12 +75,14 @@ static int spoil(struct bpf_object *obj, void *arg)
 	return rc;
 }
 
-static void spoiled_open(bool required, struct told *told, int expected, struct err *err)
+static void spoiled_open(
+	bool required, const char *other, struct told *told, int expected, struct err *err)
 {
 	const struct attach_hook hook = {
 		.data = "kills",
 		.required = required,
-		.methods = {{"raw tracepoint", {"oom_victim"}, {}, 0}},
+		.methods = {{"raw tracepoint", {"oom_victim"}, {}, 0},
+			{other, {"oom_signal"}, {}, 0}},
 	};
 	const struct attach_spec spec = {
 		.object = embedded_find("oom"), .hooks = &hook, .n_hooks = 1, .prepare = spoil};
@@ -112,7 +114,7 @@ static void test_required(void **state)
 	(void)state;
 	if (!may_load())
 		skip();
-	spoiled_open(true, &told, -EOPNOTSUPP, &err);
+	spoiled_open(true, NULL, &told, -EOPNOTSUPP, &err);
 	assert_int_equal(err.code, -EOPNOTSUPP);
 	assert_non_null(strstr(err.msg, REFUSED));
 	assert_string_equal(err.hint, "`memwhy doctor` has what the verifier says of it");
@@ -127,10 +129,22 @@ static void test_optional(void **state)
 	(void)state;
 	if (!may_load())
 		skip();
-	spoiled_open(false, &told, 0, NULL);
+	spoiled_open(false, NULL, &told, 0, NULL);
 	assert_non_null(strstr(told.method.missing, REFUSED));
 	assert_int_equal(told.method.h.flags & METHOD_REFUSED, 0);
 	assert_string_equal(told.method.needs, "");
+}
+
+static void test_another_method(void **state)
+{
+	struct told told = {};
+
+	(void)state;
+	if (!may_load())
+		skip();
+	spoiled_open(true, "another", &told, 0, NULL);
+	assert_string_equal(told.method.method, "another");
+	assert_string_equal(told.note, "");
 }
 
 int main(void)
@@ -139,6 +153,7 @@ int main(void)
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_required),
 		cmocka_unit_test(test_optional),
+		cmocka_unit_test(test_another_method),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
