@@ -30,7 +30,8 @@ static bool is_elsewhere(const struct tracked_program *program, const struct tra
 		return true;
 	if (t->ppid != TRACK_NO_PPID || proc_stat_read((int)t->pid, &st))
 		return false; /* told as nested, or gone by now */
-	return st.ppid != (int)parent->pid && !tracked_is_of(program, t->pid);
+	return st.ppid != (int)parent->pid && !tracked_is_of(program, t->pid) &&
+	       !proc_has_ended((int)t->pid);
 }
 
 struct heap_process *collector_process_found(struct tracked_program *program, u32 index, void *arg)

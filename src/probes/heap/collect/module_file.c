@@ -64,8 +64,8 @@ static bool is_of_name(const char *path, const char *name)
 }
 
 /* Of one that was opened by a relative name and is gone by now. */
-static u32 path_guess(
-	const struct heap_process *p, const char *cwd, u64 words[MODULE_WORDS], u32 n, const char *name)
+static u32 path_guess(const struct heap_process *p, const char *cwd, u64 words[MODULE_WORDS],
+	u32 n, const char *name)
 {
 	char link[32], at[MODULE_PATH] = "", path[2 * MODULE_PATH];
 
@@ -91,7 +91,9 @@ u32 module_file_complete(
 	m = mapping_at(p, f.start, now_ms);
 	/* By now it may be another one, unless its name is the same. */
 	if (!m || !m->inode || !is_of_name(m->path, f.path))
-		return f.path[0] == '/' || (m && !m->inode) ? n : path_guess(p, cwd, words, n, f.path);
+		return f.path[0] == '/' || (m && !m->inode)
+			       ? n
+			       : path_guess(p, cwd, words, n, f.path);
 	words[DEV] = makedev(m->dev_major, m->dev_minor) << TRACK_ARG_SHIFT;
 	words[INO] = m->inode << TRACK_ARG_SHIFT;
 	return path_write(words, m->path);
