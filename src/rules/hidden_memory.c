@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "rules/holdings.h"
 #include "rules/rules.h"
+#include "rules/segment_makers.h"
 #include "sys/memory/zram.h"
 #include "sys/process/fdlink.h"
 
@@ -17,6 +18,11 @@
 #define NEW_PART 4       /* of what there is, one in so many */
 #define MESSAGE_BYTES 64 /* of the kernel, with each */
 #define LONG_AGO_NS (365ULL * 86400 * NSEC_PER_SEC)
+
+struct hidden {
+	struct held held;
+	struct groups comms; /* tgid -> name, of who touched new pages: it may have ended since */
+};
 
 /* "3 s ago", or nothing of the day it was. */
 static const char *age_text(struct report *r, u64 age_ns)
@@ -281,16 +287,20 @@ static void segments_try(struct report *r, struct finding *x, const struct held 
 	finding_command(r, x->try_, str_get(&ids), "`ipcrm");
 }
 
-static void tell_segments(struct report *r, const struct held *h)
+static void tell_segments(struct report *r, const struct hidden *s)
 {
+	const struct held *h = &s->held;
 	struct held_orphans o = held_orphans(h);
 	struct held_growth g = held_growth(&h->facts, o.grown_bytes,
 		(double)counter_rise(h->looked_ns, h->totals.h.time_ns) / 1e9);
+	const char *maker;
 	struct finding *x;
 	u64 cgroup;
 	int level;
+	u32 n;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
+	maker = segment_makers(r, h, &s->comms, &n);
 	cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, o.bytes);
 	level = held_level_group(held_level_growing(r, o.bytes, &g), &h->facts, cgroup, o.bytes);
 	level = level_in_group(level, cgroup);
@@ -305,8 +315,13 @@ static void tell_segments(struct report *r, const struct held *h)
 		"%s%s",
 		o.n, plural(o.n), o.n == 1 ? "s" : "", fmt_bytes(a, o.bytes),
 		held_share_of(r, &h->facts, x->cgroup, o.bytes),
-		g.rate > 0 ? report_text(r, ", and %s more a second", fmt_bytes(b, (u64)g.rate))
+		g.rate > 0 ? report_text(r, ", and %s more a second%s%s", fmt_bytes(b, (u64)g.rate),
+				     maker ? ", made by " : "", maker ? maker : "")
 			   : "");
+	if (maker)
+		finding_line(r, x->evidence,
+			"at least %u of them were made since the look began, by processes of %s", n,
+			maker);
 	x->confidence = "high: the kernel's own count in /proc/sysvipc/shm; whether a program will "
 			"attach them again is not known";
 	segments_evidence(r, x, h);
@@ -611,9 +626,35 @@ static void tell_trace(struct report *r, const struct held *h, const struct held
 	trace_try(r, x, t);
 }
 
+static int feed(void *v, const struct rec *r)
+{
+	return r->kind == REC_FAULTS_AGG
+		       ? segment_makers_feed(&((struct hidden *)v)->comms, (const void *)r)
+		       : held_rule_feed(v, r);
+}
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	groups_init(&((struct hidden *)v)->comms, sizeof(u32), COMM_LEN);
+	return held_rule_init(v, o, err); /* its first member */
+}
+
+static void reset(void *v)
+{
+	held_rule_reset(v);
+	groups_clear(&((struct hidden *)v)->comms);
+}
+
+static void destroy(void *v)
+{
+	held_rule_destroy(v);
+	groups_free(&((struct hidden *)v)->comms);
+}
+
 static int report(void *v, struct report *r)
 {
-	const struct held *h = v;
+	const struct hidden *s = v;
+	const struct held *h = &s->held;
 
 	for (size_t i = 0; i < h->files.n; i++) {
 		tell_tmpfs(r, h, groups_value(&h->files, i));
@@ -624,10 +665,17 @@ static int report(void *v, struct report *r)
 	for (size_t i = 0; i < h->traces.n; i++)
 		tell_trace(r, h, groups_value(&h->traces, i));
 	tell_queues(r, h);
-	tell_segments(r, h);
+	tell_segments(r, s);
 	tell_attached(r, h);
 	tell_memfd(r, h);
 	return 0;
 }
 
-const struct view rule_hidden_memory = HELD_RULE(report);
+const struct view rule_hidden_memory = {
+	.size = sizeof(struct hidden),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

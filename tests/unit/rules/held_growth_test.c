@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "probes/faults/faults.h"
 #include "probes/holders/holders.h"
 #include "probes/lookups/lookups.h"
 #include "rules/facts.h"
@@ -230,14 +231,25 @@ static void test_segments_grow(void **unused)
 
 			for (u64 id = 0; id < 20 + 20 * look * grows; id++)
 				PUT_AT(&b, at, struct held_segment, REC_HELD_SEGMENT, .id = id,
-					.resident_bytes = 10 * MIB);
+					.resident_bytes = 10 * MIB, .creator_tgid = 1000 + (u32)id,
+					.idle_ns = id < 20 ? 60 * NSEC_PER_SEC : NSEC_PER_SEC);
 			PUT_AT(&b, at, struct held_segment, REC_HELD_SEGMENT, .id = 99,
 				.resident_bytes = (100 + 500 * look) * MIB, .attached = 1);
 			PUT_AT(&b, at, struct held_totals, REC_HELD_TOTALS, .processes = 50);
 		}
+		for (u32 id = 18; id < 40; id++) /* who made the older ones may be another */
+			PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 1000 + id, .count = 99,
+				.comm = "importer");
+		PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 1030, .count = 99,
+			.comm = "sh"); /* seen before exec() */
 		f = only(&b);
 		assert_int_equal(f->level, grows ? LEVEL_RISK : LEVEL_NOTE);
-		assert_int_equal(!!strstr(f->title, ", and 20.0 MiB more a second"), grows);
+		assert_int_equal(
+			!!strstr(f->title, ", and 20.0 MiB more a second, made by importer"),
+			grows);
+		assert_int_equal(
+			says(f->evidence, "at least 19 of them were made since the look began"),
+			grows);
 		assert_int_equal(says(f->evidence, "(10.0 GiB) lasts 9 minutes"), grows);
 		assert_int_equal(says(f->try_, "memwhy maps --like shmsnoop"), grows);
 		end(&b);

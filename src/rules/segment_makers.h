@@ -1,0 +1,16 @@
+/*
+ * Which program made System V segments, by the page faults of processes that have ended since.
+ */
+#ifndef MEMWHY_RULES_SEGMENT_MAKERS_H
+#define MEMWHY_RULES_SEGMENT_MAKERS_H
+
+#include "probes/faults/faults.h"
+#include "rules/holdings.h"
+
+/* comms: tgid -> name (COMM_LEN) */
+int segment_makers_feed(struct groups *comms, const struct faults_agg *r);
+/* Who made most of those that nobody has attached and that are new; NULL: not known, or several. */
+const char *segment_makers(
+	const struct report *r, const struct held *h, const struct groups *comms, u32 *ret_n);
+
+#endif
