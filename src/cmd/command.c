@@ -257,7 +257,6 @@ int command_status(int rc)
 	case EADDRNOTAVAIL:
 		return STATUS_NOT_SUPPORTED;
 	case ENODATA:
-	case ENOMSG: /* a recording lacks what was asked of it */
 	case ENOSPC:
 	case EFBIG:
 	case EIO:

@@ -199,7 +199,7 @@ int recording_lacks(
 {
 	const char *of = s->session.command;
 
-	err_set(err, -ENOMSG, "%.200s%s%s was not recorded: the file is of 'memwhy %.31s'",
+	err_set(err, -EINVAL, "%.200s%s%s was not recorded: the file is of 'memwhy %.31s'",
 		path ? path : "", path ? ": " : "", p->name, of);
 	if (p->recorded_by)
 		err_hint(err, "to record it: '%s'", p->recorded_by);
@@ -297,7 +297,7 @@ void recording_tell_check(struct report *r)
 			str_get(&names), r->stream->session.command);
 }
 
-bool recording_tell(const struct run *run, struct report *r)
+void recording_tell(const struct run *run, struct report *r)
 {
 	static const char *const costly[] = {
 		"thread", "mapping", "size"}; /* collected only when asked for */
@@ -307,9 +307,9 @@ bool recording_tell(const struct run *run, struct report *r)
 	const struct options *o = run->o;
 
 	if (!shown) /* what is over time: it shows what there is */
-		return true;
+		return;
 	if (absence_tell(r, shown))
-		return false;
+		return;
 	if (of && of->coarse && strcmp(of->name, run->cmd->name) != 0)
 		report_not_checked(r,
 			"what %s does not show (flags, nodes, the sites of frees, movable pages) "
@@ -331,5 +331,4 @@ bool recording_tell(const struct run *run, struct report *r)
 			report_not_checked(r,
 				"the %s was not recorded: that takes --by %s when recording",
 				costly[i], costly[i]);
-	return true;
 }

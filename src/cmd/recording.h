@@ -46,7 +46,7 @@ int recording_of_unknown(const struct stream *s, const char *path, const char *w
 const struct probe *recording_probe(const struct stream *s);
 /* Adds what check looks at and is not in it. */
 void recording_tell_check(struct report *r);
-/* Adds what was asked for and is not in it. Is there anything that was? */
-bool recording_tell(const struct run *run, struct report *r);
+/* Adds what was asked for and is not in it. */
+void recording_tell(const struct run *run, struct report *r);
 
 #endif

@@ -42,10 +42,8 @@ void running_report_end(struct running *g, struct report *r)
 {
 	_cleanup_str_ struct str words = {};
 
-	if (g->run->o->input && r->stream->has_session && g->run->finds)
-		recording_tell_check(r);
-	else if (g->run->o->input && r->stream->has_session)
-		g->run->incomplete |= !recording_tell(g->run, r);
+	if (g->run->o->input && r->stream->has_session)
+		g->run->finds ? recording_tell_check(r) : recording_tell(g->run, r);
 	part_tell(&g->narrow, r);
 	if (g->unfiltered)
 		recording_unfiltered(r);

@@ -49,9 +49,7 @@ struct run {
 	/* Afterwards: */
 	bool done;       /* and reported: nothing failed, nobody interrupted */
 	int worst;       /* level of the worst finding, -1: none */
-	/* What was not seen may have been there: we were not permitted to look, or it was not
-	 * recorded. */
-	bool incomplete;
+	bool incomplete; /* what was not seen may have been there: it was not permitted to look */
 	struct session_result result;
 };
 

@@ -292,7 +292,7 @@ perfetto_has() {
 	refused 2 'sqlite is made of a recording' doctor -o sqlite
 	refused 2 'export needs a recording' export --to pprof
 	refused 2 'is the recording' export --to pprof --out h1.mw h1.mw
-	refused 4 'faults was not recorded' export --to pprof --of faults h1.mw
+	refused 2 'faults was not recorded' export --to pprof --of faults h1.mw
 	refused 2 'not a command with tables' export --to pprof --of record h1.mw
 	refused 2 'takes no --interval' heap -o pprof -i 1s -- true
 	refused 2 'does not go with --each' faults --each -o speedscope --for 1s
