@@ -59,9 +59,8 @@ static int environment_set(struct preload *p, const char *library, const char *n
 	/* The command has the filters that memwhy has now. */
 	if (proc_status_read((int)getpid(), &status))
 		return -ENOMEM;
-	p->filters = proc_status_filters(&status);
 	snprintf(value, sizeof(value), "%s:%.*s%.*s:%u", name, TRACK_TOKEN, p->tokens.ask,
-		TRACK_TOKEN, p->tokens.answer, p->filters);
+		TRACK_TOKEN, p->tokens.answer, proc_status_filters(&status));
 	if ((library && setenv("LD_PRELOAD", both, 1)) || setenv(TRACK_ENV, value, 1))
 		return -ENOMEM;
 	return 0;

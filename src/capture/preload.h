@@ -13,7 +13,6 @@
 struct preload {
 	int socket; /* listening; -1: none */
 	struct track_tokens tokens;
-	u32 filters; /* seccomp filters that memwhy has, and so the command */
 	struct preload_file file;
 	char *old; /* LD_PRELOAD as it was; NULL: it was not set */
 	bool open;

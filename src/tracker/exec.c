@@ -4,10 +4,6 @@
  * root and the mounts of now, and is the program of 64 bits? If not, our library is taken out of
  * the environment that is handed on. What cannot be found out counts as loadable.
  *
- * A seccomp filter of the program that allows it to execute another one allows what the loader of
- * that calls, or nothing would be gained by it; so only these calls are made: openat,
- * newfstatat, pread64, close. Where the program is known to have a filter not even these are.
- *
  * All may run in the child of a vfork(), which has the memory of its parent, and on small stacks.
  */
 #include <elf.h>
@@ -21,7 +17,6 @@
 
 #include "tracker/forbid.h"
 #include "tracker/real.h"
-#include "tracker/sure.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -84,21 +79,6 @@ static int file_loads(int fd, char path[PATH_BYTES])
 	       line[3] != ELFMAG3 || line[EI_CLASS] == ELFCLASS64;
 }
 
-extern int fstat(int fd, struct stat *st) __attribute__((weak)); /* of glibc since 2.33 */
-
-/* To open a device may do something. As the loader asks. */
-static int is_file(int dir, const char *path)
-{
-	long fd = call(SYS_openat, dir, path, O_PATH | O_CLOEXEC), rc;
-	struct stat st = {};
-
-	if (fd < 0)
-		return 0;
-	rc = &fstat ? call(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) : call(SYS_fstat, fd, &st);
-	call(SYS_close, fd);
-	return !rc && S_ISREG(st.st_mode);
-}
-
 static int path_loads(const char *from, int dir)
 {
 	char path[PATH_BYTES];
@@ -108,9 +88,11 @@ static int path_loads(const char *from, int dir)
 		return 1;
 	memcpy(path, from, n + 1);
 	for (u32 i = 0; i <= SCRIPTS; i++) {
+		struct stat st = {};
 		int fd, loads;
 
-		if (!is_file(dir, path))
+		/* To open a device may do something. */
+		if (call(SYS_newfstatat, dir, path, &st, 0) || !S_ISREG(st.st_mode))
 			return 1;
 		fd = (int)call(SYS_openat, dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
@@ -123,16 +105,7 @@ static int path_loads(const char *from, int dir)
 	return 1;
 }
 
-static int file_is_there(const char *path)
-{
-	long fd = call(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
-
-	if (fd >= 0)
-		call(SYS_close, fd);
-	return fd >= 0;
-}
-
-/* As execvp() searches, but for rights to execute. */
+/* As execvp() searches. */
 static int name_loads(const char *name)
 {
 	const char *at = NULL;
@@ -155,7 +128,7 @@ static int name_loads(const char *name)
 		memcpy(path, at, n);
 		path[n] = '/';
 		memcpy(path + n + !!n, name, length + 1);
-		if (file_is_there(path))
+		if (!call(SYS_faccessat, AT_FDCWD, path, X_OK))
 			return path_loads(path, AT_FDCWD);
 		at += n;
 	}
@@ -244,7 +217,7 @@ static int own_is_there(void)
 {
 	const char *own = own_path();
 
-	return !own || file_is_there(own);
+	return !own || !call(SYS_faccessat, AT_FDCWD, own, R_OK);
 }
 
 /* Runs what follows with `env` as it is to be; a filter may not allow us to look. */
@@ -252,7 +225,7 @@ static int own_is_there(void)
 	do {                                                             \
 		struct change c_ = {};                                   \
                                                                          \
-		if (!calls_are_forbidden() && !(own_is_there() && (loads)))    \
+		if (!calls_forbidden && !(own_is_there() && (loads)))    \
 			c_ = change_find(env);                           \
 		if (c_.words) {                                          \
 			char *words_[c_.words + 1], value_[c_.left + 1]; \
@@ -357,7 +330,7 @@ EXPORT int fexecve(int fd, words argv, words env)
 	int loads = 1;
 
 	REAL(fd_function, "fexecve");
-	if (!calls_are_forbidden() && !file_loads(fd, path))
+	if (!calls_forbidden && !file_loads(fd, path))
 		loads = path[0] && path_loads(path, AT_FDCWD);
 	WITH_FITTING(env, loads, real_(fd, argv, env));
 }

@@ -5,6 +5,7 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
+#include "tracker/modules.h"
 #include "tracker/own_stack.h"
 #include "tracker/real.h"
 #include "tracker/stack.h"
@@ -64,6 +65,7 @@ static void calls_forbid(void)
 	if (calls_forbidden)
 		return;
 	stack_prepare();
+	loaded_prepare();
 	__atomic_store_n(&calls_forbidden, 1, __ATOMIC_RELEASE);
 }
 

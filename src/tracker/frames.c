@@ -7,7 +7,6 @@
 #include "tracker/modules.h"
 #include "tracker/own_stack.h"
 #include "tracker/real.h"
-#include "tracker/sure.h"
 
 u64 frame_cache[FRAME_CACHE];
 
@@ -29,43 +28,17 @@ struct at {
 	struct frame_regs *r;
 };
 
-/*
- * May this walk call the kernel? To be sure takes as long as hundreds of walks, which a program of
- * coroutines takes all the time: so what was so holds for some walks more, the more the longer it
- * has been so.
- */
-#define LEASE_FIRST 16
-#define LEASE_MAX (1U << 16)
-
-static int may_call(struct thread *t, struct frame_regs *r)
-{
-	if (r->calls != FRAME_NOT_ASKED)
-		return r->calls == FRAME_CALLS && !calls_are_forbidden();
-	if (t->lease) {
-		t->lease--;
-		r->calls = FRAME_CALLS;
-	} else if (calls_are_sure(t)) {
-		t->leased = t->leased ? 2 * t->leased : LEASE_FIRST;
-		t->leased = t->leased < LEASE_MAX ? t->leased : LEASE_MAX;
-		t->lease = t->leased;
-		r->calls = FRAME_CALLS;
-	} else {
-		t->leased = 0;
-		r->calls = FRAME_NO_CALLS;
-	}
-	return r->calls == FRAME_CALLS && !calls_are_forbidden();
-}
-
 /* EFAULT comes before anything is done: there is no such `how`. */
 static int readable(u64 at)
 {
-	return call(SYS_rt_sigprocmask, ~0, at & ~7ULL, 0, 8) != -14 /* EFAULT */;
+	return !calls_forbidden &&
+	       call(SYS_rt_sigprocmask, ~0, at & ~7ULL, 0, 8) != -14 /* EFAULT */;
 }
 
 /* All pages from that of `from` up to that of the byte before `to`. */
-static int all_readable(struct thread *t, struct frame_regs *r, u64 from, u64 to)
+static int all_readable(u64 from, u64 to)
 {
-	if (to < from || to - from > FRAME_MAX || !may_call(t, r))
+	if (to < from || to - from > FRAME_MAX)
 		return 0;
 	for (u64 at = from & ~(PAGE - 1); at < to; at += PAGE)
 		if (!readable(at))
@@ -74,35 +47,31 @@ static int all_readable(struct thread *t, struct frame_regs *r, u64 from, u64 to
 }
 
 /* How many bytes there are, up to so many. */
-static u64 copy(struct thread *t, struct frame_regs *r, u64 from, u64 *to, u64 bytes)
+static u64 copy(u64 from, u64 *to, u64 bytes)
 {
 	struct {
 		void *at;
 		u64 n;
 	} here = {to, bytes}, there = {(void *)from, bytes};
-	long n = 0;
+	long n =
+		calls_forbidden ? 0 : call(SYS_process_vm_readv, self->pid, &here, 1, &there, 1, 0);
 
-	if (may_call(t, r)) {
-		t->slot->copies++; /* memwhy looks now and then whether there is a filter */
-		n = call(SYS_process_vm_readv, self->pid, &here, 1, &there, 1, 0);
-	}
 	return n > 0 ? (u64)n : 0;
 }
 
 /* With a place to keep what is copied, as much as the last walk needed: a page more costs little.
  */
-static int read_copy(struct thread *t, struct frame_regs *r, u64 at, u64 *ret)
+static int read_copy(struct frame_copy *c, u64 at, u64 *ret)
 {
-	struct frame_copy *c = r->copy;
 	u64 most = at + sizeof(c->word), end = (at & ~(PAGE - 1)) + PAGE;
 
 	if (!c)
-		return copy(t, r, at, ret, sizeof(*ret)) == sizeof(*ret) ? 0 : -1;
+		return copy(at, ret, sizeof(*ret)) == sizeof(*ret) ? 0 : -1;
 	if (at < c->from || at >= c->end) {
 		if (c->reach < end || c->reach - end > FRAME_MAX)
 			c->reach = end;
 		c->from = at;
-		c->end = at + copy(t, r, at, c->word, (c->reach < most ? c->reach : most) - at);
+		c->end = at + copy(at, c->word, (c->reach < most ? c->reach : most) - at);
 	}
 	if (at + sizeof(*ret) > c->end)
 		return -1;
@@ -127,21 +96,17 @@ static int stack_read(void *ctx, u64 address, u64 *ret)
 	if (address < at->r->own || address >= at->t->stack_high) {
 		stray(at->r);
 		if (!at->r->page || (address & ~(PAGE - 1)) != at->r->page)
-			return read_copy(at->t, at->r, address, ret);
+			return read_copy(at->r->copy, address, ret);
 	}
 	*ret = *(const u64 *)address;
 	return 0;
 }
 
 /* The return address that was just read is in the page. */
-void frame_begin(struct thread *t, struct frame_regs *r)
+void frame_begin(struct frame_regs *r)
 {
-	r->changes = own_stack_changes();
-	if (own_stack_reach(t, r->sp, r->changes)) {
-		r->high = t->stack_high;
-		return;
-	}
 	stray(r);
+	r->changes = own_stack_changes();
 	r->page = (r->sp - 8) & ~(PAGE - 1);
 	r->high = r->page + PAGE;
 	r->own = ~0ULL;
@@ -152,10 +117,9 @@ void frame_begin(struct thread *t, struct frame_regs *r)
  * size is, as its code says so; one found by a frame pointer if there is no gap in it, since stacks
  * do not join each other.
  */
-static int is_on_one_stack(
-	struct thread *t, struct frame_regs *r, u64 from, u64 to, int fixed)
+static int is_on_one_stack(u64 from, u64 to, int fixed)
 {
-	return to > from && (fixed || to - from <= PAGE || all_readable(t, r, from, to));
+	return to > from && (fixed || to - from <= PAGE || all_readable(from, to));
 }
 
 /* The walk has come to r->sp, from `from`. All that it came by is on the thread's own stack if that
@@ -181,7 +145,7 @@ int frame_step_far(struct thread *t, struct frame_regs *r, u64 cfa)
 	if (cfa - r->sp > FRAME_MAX || (bp_at && (bp_at < r->sp || bp_at > cfa - 8)) ||
 		(bp_at && stack_read(&at, bp_at, &bp)) || stack_read(&at, cfa - 8, &ip))
 		return 0;
-	r->parted |= !r->parted && !is_on_one_stack(t, r, r->sp, cfa, (r->rule & 3) == FRAME_SP);
+	r->parted |= !r->parted && !is_on_one_stack(r->sp, cfa, (r->rule & 3) == FRAME_SP);
 	r->bp_lost &= !bp_at;
 	r->bp_at = bp_at;
 	r->bp = bp;
@@ -192,20 +156,20 @@ int frame_step_far(struct thread *t, struct frame_regs *r, u64 cfa)
 	return ip != 0;
 }
 
-static int is_near(struct thread *t, struct frame_regs *r, u64 end, u64 near)
+static int is_near(u64 sp, u64 end, u64 near)
 {
-	return r->sp <= end && end - r->sp <= near && all_readable(t, r, r->sp, end);
+	return sp <= end && end - sp <= near && all_readable(sp, end);
 }
 
 /* It ended where stacks begin: that of the first thread where the kernel put it, that of any other
  * one below its thread-local memory. */
-void frame_end(struct thread *t, struct frame_regs *r)
+void frame_end(struct thread *t, const struct frame_regs *r)
 {
 	u64 main_stack = real_stack(), high = 0;
 
-	if (is_near(t, r, main_stack, MAIN_NEAR))
+	if (is_near(r->sp, main_stack, MAIN_NEAR))
 		high = main_stack;
-	else if (is_near(t, r, (u64)t, TLS_NEAR))
+	else if (is_near(r->sp, (u64)t, TLS_NEAR))
 		high = (u64)t;
 	if (r->parted || !high)
 		return;
@@ -318,7 +282,7 @@ int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule)
 	}
 	if (stop != CFI_STEPPED)
 		return 0;
-	r->parted |= signal || (!r->parted && !is_on_one_stack(t, r, r->sp, regs.sp, 0));
+	r->parted |= signal || (!r->parted && !is_on_one_stack(r->sp, regs.sp, 0));
 	r->ip = regs.ip;
 	r->sp = regs.sp;
 	r->bp = regs.bp;

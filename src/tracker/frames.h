@@ -36,7 +36,6 @@ struct frame_regs {
 	u8 bp_lost;
 	u8 strayed; /* not all that was read is on the thread's own stack */
 	u8 parted;  /* it may have come to another stack than it began on */
-	u8 calls;   /* enum frame_calls: may the kernel be asked? */
 };
 
 /*
@@ -44,8 +43,6 @@ struct frame_regs {
  * and bp's place (12) in units of 8 bytes; for FRAME_OTHER a number.
  */
 #define FRAME_BP_UNKNOWN 1 /* found by a rare rule: who compares has to walk */
-
-enum frame_calls { FRAME_NOT_ASKED, FRAME_CALLS, FRAME_NO_CALLS };
 
 enum frame_kind { FRAME_EMPTY, FRAME_SP, FRAME_BP, FRAME_OTHER };
 
@@ -65,11 +62,11 @@ u32 frame_rule_find(u64 place);
 /* By the rules that are rare. 0: there is no caller. */
 int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule);
 /* Where a walk begins that is not on the thread's own stack, or not on its known part. */
-void frame_begin(struct thread *t, struct frame_regs *r);
+void frame_begin(struct frame_regs *r);
 /* The step of a rule of the usual kinds to where it is not known what may be read. */
 int frame_step_far(struct thread *t, struct frame_regs *r, u64 cfa);
 /* Where a walk ended and the thread's own stack is not known yet: finds out. */
-void frame_end(struct thread *t, struct frame_regs *r);
+void frame_end(struct thread *t, const struct frame_regs *r);
 void frame_forget(void);
 
 static inline u32 frame_rule(u64 place)
@@ -98,7 +95,7 @@ static inline void frame_start(
 		.copy = copy,
 	};
 	if (unlikely(r->sp <= t->stack_low || r->sp > t->stack_high))
-		frame_begin(t, r);
+		frame_begin(r);
 }
 
 /* 0: that was the outermost one, or all that can be told. */

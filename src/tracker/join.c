@@ -68,8 +68,7 @@ int attach_prepare(void)
 	memcpy(&tokens, socket_name + i, sizeof(tokens));
 	for (i += sizeof(tokens) + 1; i < length; i++)
 		filters = 10 * filters + socket_name[i] - '0';
-	calls_forbidden = filters_count() != filters;
-	return !calls_forbidden;
+	return filters_count() == filters;
 }
 
 /* Is it stopped, or followed by a debugger? As /proc/PID/stat says behind the name, which is in

@@ -3,9 +3,11 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <sys/stat.h>
 
+#include "tracker/forbid.h"
 #include "tracker/real.h"
 
 /* The file that was last seen at an address; an entry is of one address for good. */
@@ -148,55 +150,120 @@ void loaded_forget(void)
 	__atomic_add_fetch(&forgotten, 1, __ATOMIC_ACQ_REL);
 }
 
-/* Files that were loaded before code of the program ran: then they could be asked for. */
+/* A line of /proc/self/maps: the path, if it is of the mapping that begins at `start`. 0: not so.
+ */
+static u32 line_take(const char *line, const char *end, u64 start, char path[PATH_BYTES])
+{
+	u64 at = 0;
+	u32 n = 0;
+
+	for (; line < end && *line != '-'; line++)
+		at = at << 4 | (u64)(*line <= '9' ? *line - '0' : *line - 'a' + 10);
+	while (line < end && *line != '/')
+		line++;
+	if (at != start || end - line >= PATH_BYTES)
+		return 0;
+	while (line + n < end)
+		path[n] = line[n], n++;
+	return n;
+}
+
+/* What the kernel knows of a file that the program opened by a relative name. */
+static u32 mapping_read(u64 start, char path[PATH_BYTES])
+{
+	long fd = call(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC), got;
+	char text[2 * PATH_BYTES];
+	u32 had = 0, n = 0;
+
+	while (fd >= 0 && !n && had < sizeof(text) &&
+		(got = call(SYS_read, fd, text + had, sizeof(text) - had)) > 0) {
+		u32 line = 0;
+
+		had += (u32)got;
+		for (u32 i = 0; i < had && !n; i++)
+			if (text[i] == '\n') {
+				n = line_take(text + line, text + i, start, path);
+				line = i + 1;
+			}
+		for (u32 i = line; i < had; i++)
+			text[i - line] = text[i];
+		had -= line;
+	}
+	if (fd >= 0)
+		call(SYS_close, fd);
+	return n;
+}
+
+/* Of files whose paths and numbers can no longer be asked for. */
 static struct known_file {
-	const struct link_map *map;
 	u64 start;
 	u64 dev, ino;
 } known[SEEN / 8];
 static u32 known_n;
 static char known_program[PATH_BYTES];
 
-/* The path of a file; the program itself has no name, or that it was called by. One that the
- * program opened by a relative name has just that. 0: it is no file, or not known. */
+/* The path of the program's own file. */
+static u32 program_read(char path[PATH_BYTES])
+{
+	long n;
+
+	if (!calls_forbidden) {
+		n = call(SYS_readlink, "/proc/self/exe", path, PATH_BYTES - 1);
+		return n > 0 && path[0] == '/' ? (u32)n : 0;
+	}
+	for (n = 0; known_program[n]; n++)
+		path[n] = known_program[n];
+	return (u32)n;
+}
+
+/* The path of a file; the program itself has no name, or that it was called by. 0: it is no file,
+ * or not known. */
 static u32 path_read(const struct loaded *o, char path[PATH_BYTES])
 {
 	const char *name = o->map->l_name;
 	u32 n = 0;
 
-	if (!name || !*name || (*name != '/' && !o->map->l_prev))
-		name = known_program;
-	while (n < PATH_BYTES && name[n])
-		path[n] = name[n], n++;
-	return n < PATH_BYTES ? n : 0;
+	if (name && *name == '/') {
+		while (n < PATH_BYTES && name[n])
+			path[n] = name[n], n++;
+		return n < PATH_BYTES ? n : 0;
+	}
+	if (name && *name && o->map->l_prev)
+		return calls_forbidden ? 0 : mapping_read(o->start, path);
+	return program_read(path);
 }
 
-/* 0: not known, memwhy looks for them. */
-static void file_numbers(const struct loaded *o, u64 *ret_dev, u64 *ret_ino)
+static void file_numbers(const struct loaded *o, const char *path, u64 *ret_dev, u64 *ret_ino)
 {
-	*ret_dev = *ret_ino = 0;
-	for (u32 i = 0; i < known_n; i++)
-		if (known[i].map == o->map && known[i].start == o->start)
+	struct stat st = {};
+
+	if (!calls_forbidden)
+		call(SYS_stat, path, &st);
+	*ret_dev = st.st_dev;
+	*ret_ino = st.st_ino;
+	for (u32 i = 0; i < known_n && calls_forbidden; i++)
+		if (known[i].start == o->start)
 			*ret_dev = known[i].dev, *ret_ino = known[i].ino;
 }
 
 void loaded_prepare(void)
 {
-	long got = call(SYS_readlink, "/proc/self/exe", known_program, PATH_BYTES - 1);
 	const struct link_map *map = real_objects();
 	char path[PATH_BYTES];
+	u32 n = program_read(known_program);
 
-	known_program[got > 0 && known_program[0] == '/' ? got : 0] = 0;
+	known_program[n] = 0;
 	for (; map && known_n < sizeof(known) / sizeof(known[0]); map = map->l_next) {
 		struct loaded o = {.start = head_of(map), .map = map};
-		u32 n = o.start ? path_read(&o, path) : 0;
-		struct stat st = {};
+		struct known_file *f = &known[known_n];
 
-		if (!n || path[0] != '/')
+		n = o.start ? path_read(&o, path) : 0;
+		if (!n)
 			continue;
 		path[n] = 0;
-		if (!call(SYS_stat, path, &st))
-			known[known_n++] = (struct known_file){map, o.start, st.st_dev, st.st_ino};
+		f->start = o.start;
+		file_numbers(&o, path, &f->dev, &f->ino);
+		known_n++;
 	}
 }
 
@@ -233,7 +300,8 @@ int loaded_tell(struct thread *t, const struct loaded *o)
 
 	if (!n || e->e_ident[0] != 0x7f || e->e_phentsize != sizeof(*p))
 		return 1;
-	file_numbers(o, &dev, &ino);
+	path[n] = 0;
+	file_numbers(o, path, &dev, &ino);
 	p = (const void *)(o->start + e->e_phoff);
 	for (u32 i = 0; i < e->e_phnum && ok; i++) {
 		u64 start = o->map->l_addr + p[i].p_vaddr;

@@ -26,7 +26,7 @@ static inline u64 mix(u64 hash, u64 word)
 int loaded_find(u64 place, struct loaded *ret);
 /* 0: there was no room, it is not told. */
 int loaded_tell(struct thread *t, const struct loaded *o);
-/* Soon no call can be made: finds out what is needed to tell of the files that are loaded. */
+/* Soon no file can be asked for: finds out what is needed to tell of those that are loaded. */
 void loaded_prepare(void);
 /* Of each file that code is looked up in, once after each loaded_forget(). */
 void loaded_note(const struct loaded *o);

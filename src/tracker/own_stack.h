@@ -15,7 +15,6 @@
 /* Of a slot. */
 struct own_stack {
 	u64 low, high; /* what others see of its thread's stack_low and stack_high */
-	u64 floor;     /* what lies below may not be there: it is the libc's, or was taken */
 	u32 epoch;
 	u32 left; /* a walk that did not end: it is not waited for again */
 	struct own_walk *walk;
@@ -42,12 +41,6 @@ u32 own_stack_changes(void);
 /* The walk found its stack mapped from `low` up to `high`. Nothing is learnt if memory was taken
  * since. */
 void own_stack_learn(struct thread *t, u64 low, u64 high, u32 changes);
-/*
- * A walk begins at `sp`, on no known part of a stack. Is all from there on the thread's own stack?
- * Then that is learnt, without a call: libc knows where the stack of its thread is, and below the
- * first one's the kernel keeps a gap to what else is mapped.
- */
-int own_stack_reach(struct thread *t, u64 sp, u32 changes);
 /* Around mmap, mprotect, mremap or munmap (SYS_mmap, ...), with the arguments of the call. Returns
  * whether it may take memory, for memory_is_gone(). */
 int memory_goes(long number, u64 a, u64 b, u64 c, u64 d, u64 e);

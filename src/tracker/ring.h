@@ -11,7 +11,7 @@
 #include "base/types.h"
 
 #define TRACK_MAGIC 0x6b63617274796877ULL /* "whytrack" */
-#define TRACK_VERSION 6
+#define TRACK_VERSION 5
 
 /*
  * The variable that names the abstract socket at which a program asks for its file: the name, two
@@ -152,10 +152,9 @@ struct track_process {
 	u32 parent; /* index of the process it is a fork of, plus one; 0: none */
 	u32 missed; /* events for which there was no ring */
 	u32 nested; /* it has a pid namespace of its own */
-	u32 ppid;    /* TRACK_NO_PPID: it did not ask, nor whether it is nested */
+	u32 ppid;
 	u32 leaving; /* enum track_leaving: set by the process, answered by memwhy */
-	u32 filtered; /* by memwhy: a thread has a seccomp filter */
-	u32 reserved[8];
+	u32 reserved[9];
 };
 
 /* A thread. */
@@ -166,27 +165,22 @@ struct track_slot {
 	u32 dropped; /* events for which the ring had no room in time */
 	u32 full;    /* how often it had to wait for room */
 	u32 turned;  /* the ring that it writes to: what `grown` was; or TRACK_STAYS */
-	u32 asked;   /* counts up: has it no seccomp filter? */
-	u32 copies;  /* words of stacks that the kernel was asked for */
-	u64 reserved[4];
+	u64 reserved[5];
 	u64 tail;  /* words read so far: by memwhy, in a cache line of its own */
 	u32 grown; /* by memwhy: the ring to go on in, see track_grown(); 0: the first one */
-	u32 sure;  /* by memwhy: so it was when `asked` was this */
-	u64 sure_at; /* … and the time stamp counter this, before it was looked */
-	u64 reserved_too[5];
+	u32 reserved_more;
+	u64 reserved_too[6];
 };
 
 /* The thread does not take the ring that it was given. */
 #define TRACK_STAYS (~0U)
-
-#define TRACK_NO_PPID (~0U)
 
 struct track_head {
 	u64 magic;
 	u32 version;
 	u32 off;     /* enum track_off */
 	u32 wait_ms; /* how long to wait for the reader when it stands still; 0: never */
-	u32 asks;    /* of all threads: counts up when one has asked */
+	u32 reserved;
 	u64 sample_bytes;     /* 0: every allocation */
 	u32 heartbeat;        /* counts up while the reader lives */
 	u32 slots;            /* slots ever used: those to look at */
@@ -196,10 +190,6 @@ struct track_head {
 	u32 looks;            /* see track_leaving */
 	u64 huge_bytes;       /* of a page with MAP_HUGETLB, unless its flags say another size */
 	u64 least_bytes;      /* of blocks that are told of; 0: all are */
-	u64 wait_ticks;       /* wait_ms, of the time stamp counter */
-	u64 sure_ticks;       /* so long an answer is good while other threads run */
-	u32 cpus;
-	u32 reserved;
 	struct track_process processes[TRACK_PROCESSES];
 	struct track_slot slot[TRACK_SLOTS];
 };

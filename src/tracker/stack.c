@@ -17,7 +17,6 @@
 #include "tracker/frames.h"
 #include "tracker/modules.h"
 #include "tracker/own_stack.h"
-#include "tracker/sure.h"
 
 struct memo_frame {
 	u64 ip; /* one more where a signal came, as if it were a return address */
@@ -67,40 +66,14 @@ static u32 table_used;
 static u32 table_lock;
 static struct memo *memos[TRACK_SLOTS];
 
-#define SPARES 64
-static struct memo *spares;
-static u32 spares_n;
-#define SPARES_TRIES (1U << 20)
-static u32 spare_lock;
-
 static void *pages(u64 bytes)
 {
 	long at;
 
-	if (!calls_are_sure(&thread))
+	if (calls_forbidden)
 		return NULL;
 	at = call(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return at < 0 && at > -4096 ? NULL : (void *)at;
-}
-
-/* Of many at a time, as it takes a while to be sure of a call. */
-static struct memo *memo_new(void)
-{
-	struct memo *m;
-	u32 tries = 0;
-
-	while (__atomic_exchange_n(&spare_lock, 1, __ATOMIC_ACQUIRE)) {
-		if (tries++ == SPARES_TRIES)
-			return NULL; /* a signal handler's, or left by a fork */
-		__builtin_ia32_pause();
-	}
-	if (!spares_n) {
-		spares = pages(SPARES * sizeof(*m));
-		spares_n = spares ? SPARES : 0;
-	}
-	m = spares_n ? &spares[--spares_n] : NULL;
-	__atomic_store_n(&spare_lock, 0, __ATOMIC_RELEASE);
-	return m;
 }
 
 struct memo *stack_memo(u32 slot)
@@ -108,7 +81,7 @@ struct memo *stack_memo(u32 slot)
 	struct memo *m = memos[slot];
 
 	if (!m)
-		m = memos[slot] = memo_new();
+		m = memos[slot] = pages(sizeof(*m));
 	if (m)
 		m->n = m->own = m->files_n = 0;
 	return m;

@@ -9,7 +9,6 @@
 #include "tracker/real.h"
 #include "tracker/sample.h"
 #include "tracker/stack.h"
-#include "tracker/sure.h"
 
 __thread struct thread thread
 	__attribute__((tls_model("initial-exec"))) = {.epoch = NO_EPOCH, .plain = NO_EPOCH};
@@ -20,7 +19,7 @@ struct track_head *track;
 
 static u32 epochs;            /* of this process and those it is a fork of */
 static u32 nested;            /* in another pid namespace than the program began in */
-static u32 given_up;          /* the file: it was asked for, and is not again */
+static u32 given_up;          /* the file: it is not asked for again */
 static u32 process_of_parent; /* index plus one: what self->process was before it was wiped */
 
 #define PAGE 4096
@@ -78,33 +77,11 @@ static int self_make(void)
 	return 1;
 }
 
-/* What libc says, unless the thread that forked was told the same: then the program forked by an
- * instruction of its own, and libc does not know. 0: not known. */
-static u32 id_told(u32 before)
-{
-	u32 id = libc_thread_id();
-
-	return id != before ? id : 0;
-}
-
-/* Who this process is; 0: not known. */
-static int ids_take(struct track_process *p)
-{
-	u32 id = process_of_parent && thread.tid ? id_told(thread.tid) : 0;
-
-	if (!id && calls_forbidden)
-		return 0;
-	p->pid = self->pid = id ? id : (u32)call(SYS_getpid);
-	p->ppid = id ? TRACK_NO_PPID : (u32)call(SYS_getppid);
-	nested |= process_of_parent && !p->ppid; /* its parent is outside */
-	p->nested = nested;
-	return 1;
-}
-
 /* A place in the file for this process. */
 static int process_take(void)
 {
-	for (u32 i = 0; i < TRACK_PROCESSES; i++) {
+	/* A fork that may not ask who it is. */
+	for (u32 i = 0; i < TRACK_PROCESSES && !calls_forbidden; i++) {
 		struct track_process *p = &track->processes[i];
 		u32 unused = TRACK_UNUSED;
 
@@ -113,13 +90,13 @@ static int process_take(void)
 		if (!__atomic_compare_exchange_n(&p->state, &unused, TRACK_TAKING, 0,
 			    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
-		if (!ids_take(p)) {
-			__atomic_store_n(&p->state, TRACK_UNUSED, __ATOMIC_RELEASE);
-			break;
-		}
+		p->pid = self->pid = (u32)call(SYS_getpid);
+		p->ppid = (u32)call(SYS_getppid);
 		p->parent = process_of_parent;
-		p->missed = p->filtered = 0;
+		p->missed = 0;
 		p->leaving = TRACK_STAYS;
+		nested |= process_of_parent && !p->ppid; /* its parent is outside */
+		p->nested = nested;
 		__atomic_store_n(&p->state, TRACK_TAKEN, __ATOMIC_RELEASE);
 		self->process = i;
 		process_of_parent = i + 1;
@@ -127,19 +104,6 @@ static int process_take(void)
 	}
 	__atomic_add_fetch(&track->missed_processes, 1, __ATOMIC_RELAXED);
 	return 0;
-}
-
-/* Once, before code of the program runs. */
-static void file_take(void)
-{
-	given_up = 1;
-	track = attach_file();
-	if (!track)
-		return;
-	sample_begin(track->sample_bytes, track->least_bytes);
-	clock_look();
-	real_stack();
-	libc_thread_id_find();
 }
 
 /* At the first event of a program, or of a forked child. */
@@ -154,8 +118,11 @@ static void process_enter(void)
 	if (__atomic_exchange_n(&self->lock, 1, __ATOMIC_ACQUIRE))
 		return; /* another thread is at it, or we are and were interrupted */
 	if (!self->epoch) {
-		if (!track && !given_up)
-			file_take();
+		if (!track && !given_up && !calls_forbidden && (track = attach_file())) {
+			sample_begin(track->sample_bytes, track->least_bytes);
+			clock_look();
+			real_stack();
+		}
 		ok = track && !track->off && !(clock_forbidden && track->timed) && process_take();
 		self->many = ok && track->timed ? MANY_EXACT : 0;
 		epochs++;
@@ -163,16 +130,6 @@ static void process_enter(void)
 		__atomic_store_n(&self->epoch, ok ? epochs : SELF_OFF, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&self->lock, 0, __ATOMIC_RELEASE);
-}
-
-/* The child of vfork() is its parent, for a while, but for its ids. */
-static u32 tid_now(void)
-{
-	u32 id = id_told(thread.tid);
-
-	if (id || calls_forbidden)
-		return id;
-	return (u32)call(SYS_getpid) == self->pid ? (u32)call(SYS_gettid) : 0;
 }
 
 static struct track_slot *slot_take(u32 *ret_index)
@@ -187,7 +144,10 @@ static struct track_slot *slot_take(u32 *ret_index)
 			    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		s->process = self->process;
-		s->tid = thread.tid = tid_now();
+		/* The child of vfork() is its parent, for a while, but for its ids. */
+		s->tid = !calls_forbidden && (u32)call(SYS_getpid) == self->pid
+				 ? (u32)call(SYS_gettid)
+				 : 0;
 		__atomic_store_n(&s->state, TRACK_TAKEN, __ATOMIC_RELEASE);
 		while (used <= i && !__atomic_compare_exchange_n(&track->slots, &used, i + 1, 0,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -209,13 +169,11 @@ int thread_give_up(void)
 {
 	struct track_head *file = track;
 
-	if (!file || !self->epoch || self->threads > 1 || calls_forbidden)
-		return 0;
-	/* Where nobody reads any more, nobody is asked. */
-	if (self->epoch != SELF_OFF && (!thread_now() || !calls_are_sure(&thread)))
+	if (!file || calls_forbidden || !self->epoch || self->threads > 1)
 		return 0;
 	if (self->epoch != SELF_OFF)
 		process_stop();
+	given_up = 1;
 	track = NULL;
 	call(SYS_munmap, file, TRACK_FILE_BYTES);
 	return 1;
@@ -271,7 +229,6 @@ struct thread *thread_enter(struct thread *t)
 	t->memo = stack_memo(index);
 	own_stack_begin(t, index, (struct own_walk *)t->memo);
 	t->random = 0;
-	t->lease = t->leased = t->naps = t->napped = 0;
 	if (sample_mean)
 		sample_draw(t);
 	t->plain = sample_mean || least_bytes ? NO_EPOCH : self->epoch;
@@ -332,104 +289,41 @@ static int room_look(struct thread *t, u64 at, u64 n, u32 tries)
 	return at + n <= t->limit;
 }
 
-#define LOOK_PAUSES 32 /* between two looks: a microsecond or so */
-
-struct waiting {
-	u32 looks; /* since the reader was last seen at work */
-	u32 tries; /* naps */
-	u32 asked; /* since the last nap; 0: not yet */
-	u32 beat;
-	u64 since; /* by the time stamp counter; 0: looks are counted */
-};
-
-/* Has the reader stood still for too long? Found out without a call. */
-static int wait_is_over(struct waiting *w)
-{
-	u32 beat = __atomic_load_n(&track->heartbeat, __ATOMIC_RELAXED);
-
-	if (!w->looks++ || beat != w->beat) {
-		w->beat = beat;
-		w->looks = 1;
-		w->since = self->many && !clock_forbidden ? __builtin_ia32_rdtsc() : 0;
-		return 0;
-	}
-	if (w->since && !clock_forbidden)
-		return __builtin_ia32_rdtsc() - w->since > track->wait_ticks;
-	return w->looks > track->wait_ms * 1000;
-}
-
-/* Many threads ask for so many naps at a time, and not at all for the first of them once another
- * one was answered. */
-#define NAPS 256
-static u32 napped;
-
-/* So that who reads has the processor. */
-static void wait_rest(struct waiting *w)
-{
-	if (++w->tries < YIELDS)
-		call(SYS_sched_yield);
-	else
-		thread_nap(w->tries - YIELDS);
-}
-
-/* Sleeps once memwhy says that it may. 0: nobody reads any more. */
-static int wait_asking(struct thread *t, struct waiting *w)
-{
-	enum sure sure;
-
-	if (wait_is_over(w)) {
-		track->off = TRACK_OFF_WAITED;
-		self->epoch = SELF_OFF;
-		return 0;
-	}
-	if (!threads_are_few() && (t->naps || (!t->napped && napped))) {
-		t->naps = t->napped ? t->naps : NAPS;
-		t->napped = 1;
-		t->naps--;
-		wait_rest(w);
-		return 1;
-	}
-	if (!w->asked)
-		w->asked = sure_ask(t);
-	sure = sure_look(t, w->asked);
-	if (sure == SURE_YES) {
-		t->naps = NAPS;
-		t->napped = napped = 1;
-		wait_rest(w);
-	}
-	for (u32 i = 0; i < LOOK_PAUSES && sure == SURE_NOT_YET; i++)
-		__builtin_ia32_pause();
-	if (sure != SURE_NOT_YET)
-		w->asked = 0;
-	return 1;
-}
-
-/* 0: nothing was read for a while. */
-static int wait_spinning(struct thread *t, struct waiting *w)
-{
-	if (spin(t, t->limit - t->mask - 1))
-		w->tries++;
-	else if (w->tries < TURN_TRIES)
-		w->tries = TURN_TRIES;
-	else
-		return 0;
-	return 1;
-}
-
 int thread_wait(struct thread *t, u64 at, u64 n, u32 events)
 {
-	struct waiting w = {};
-	int waits = 0;
+	u32 beat = 0, tries = 0;
+	s64 since = 0;
 
-	while (!t->turning && !room_look(t, at, n, w.tries)) {
-		if (!waits++)
+	while (!t->turning && !room_look(t, at, n, tries)) {
+		u32 now = __atomic_load_n(&track->heartbeat, __ATOMIC_RELAXED);
+
+		if (!tries)
 			__atomic_add_fetch(&t->slot->full, 1, __ATOMIC_RELEASE);
 		if (!track->wait_ms || track->off) {
 			t->limit = 0; /* every event asks, as no other does it */
 			break;
 		}
-		if (!(calls_are_forbidden() ? wait_spinning(t, &w) : wait_asking(t, &w)))
+		if (calls_forbidden) {
+			if (spin(t, t->limit - t->mask - 1))
+				tries++;
+			else if (tries < TURN_TRIES)
+				tries = TURN_TRIES;
+			else
+				break;
+			continue;
+		}
+		if (!since || now != beat) {
+			since = now_ns();
+			beat = now;
+		} else if (now_ns() - since > (s64)track->wait_ms * 1000000) {
+			track->off = TRACK_OFF_WAITED;
+			self->epoch = SELF_OFF;
 			break;
+		}
+		if (++tries < YIELDS)
+			call(SYS_sched_yield);
+		else
+			thread_nap(tries - YIELDS);
 	}
 	if (!t->turning && at + n <= t->limit)
 		return 1;
@@ -446,8 +340,8 @@ __attribute__((destructor)) static void process_leave(void)
 	s64 until;
 	u32 *leaving;
 
-	if (!track || !track->looks || !self->epoch || self->epoch == SELF_OFF || !thread_now() ||
-		!calls_are_sure(&thread) || (u32)call(SYS_getpid) != self->pid)
+	if (!track || !track->looks || calls_forbidden || !self->epoch || self->epoch == SELF_OFF ||
+		(u32)call(SYS_getpid) != self->pid)
 		return;
 	leaving = &track->processes[self->process].leaving;
 	until = now_ns() + (s64)track->wait_ms * 1000000;

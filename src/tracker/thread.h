@@ -50,9 +50,6 @@ struct thread {
 	struct memo *memo; /* NULL: no memory for it */
 	u64 until_sample;  /* bytes; 0: all are told of; see sample.h */
 	u64 random;
-	u32 tid; /* what the slot was told; 0: nothing yet */
-	u32 naps, napped; /* naps that it may yet take without asking; it took some */
-	u32 lease, leased; /* walks that may yet call the kernel, and how many it was; frames.c */
 };
 
 extern OURS __thread struct thread thread __attribute__((tls_model("initial-exec")));

@@ -11,9 +11,7 @@
 #include "tracker/foreign_blocks.h"
 #include "tracker/real.h"
 #include "tracker/sample.h"
-#include "tracker/modules.h"
 #include "tracker/stack.h"
-#include "tracker/sure.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define FRAME ((const u64 *)__builtin_frame_address(0))
@@ -172,9 +170,7 @@ static void restore_put(void *p)
  * nothing. */
 __attribute__((constructor)) static void begin(void)
 {
-	if (thread_now())
-		loaded_prepare();
-	sure_needed();
+	thread_now();
 }
 
 /*

@@ -346,26 +346,6 @@ int proc_status_read(int pid, struct proc_status *ret)
 	return 0;
 }
 
-int proc_filters_read(int pid, bool all, u32 *ret)
-{
-	_cleanup_proc_iter_ struct proc_iter it = {};
-	struct proc_status st;
-	u32 most = 0;
-	int tid, rc;
-
-	if (!all) {
-		rc = proc_status_read(pid, &st);
-		*ret = rc ? *ret : proc_status_filters(&st);
-		return rc;
-	}
-	rc = proc_iter_open_tasks(pid, &it);
-	while (!rc && proc_iter_next(&it, &tid))
-		if (!proc_status_read(tid, &st))
-			most = MAX(most, proc_status_filters(&st));
-	*ret = rc ? *ret : most;
-	return rc;
-}
-
 static bool has_controller(struct scan list, const char *name)
 {
 	struct scan word;

@@ -135,8 +135,6 @@ static inline u32 proc_status_filters(const struct proc_status *s)
 {
 	return s->seccomp_filters ? s->seccomp_filters : s->seccomp > 0;
 }
-/* The same of one thread; all: the most that any thread of the process has. */
-int proc_filters_read(int pid, bool all, u32 *ret);
 
 /* Which cgroups a process is in; "" where it has no such line. As in the file: relative to the
  * root of the reader's cgroup namespace, and so possibly starting with "/..". */

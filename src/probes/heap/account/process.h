@@ -9,7 +9,6 @@
 #include "event/wire.h"
 #include "probes/heap/account/account.h"
 #include "probes/heap/account/mappings.h"
-#include "sys/process/maps.h"
 
 struct ring_reader;  /* collect/ring reader.h */
 struct block_lookup; /* collect/touched.h */
@@ -59,8 +58,6 @@ struct heap_process {
 	VEC(struct ring_reader *) readers;
 	VEC(struct thread_name) names; /* by index in account.threads */
 	char comm[COMM_LEN];
-	struct maps maps; /* as they were read last, for module_file.c … */
-	u64 maps_ms;      /* … then; 0: there are none */
 	struct block_lookup *touched; /* NULL: nobody asks which blocks were accessed */
 	struct event_writer *events;  /* NULL: they are not recorded */
 	u64 ahead;                   /* its events were read up to here, later than was asked for */

@@ -2,14 +2,12 @@
 #include "probes/heap/collect/collector.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "capture/preload.h"
@@ -25,7 +23,6 @@
 #define SPARSE_BYTES (64 << 10) /* sampled so rarely no ring fills in that time */
 #define SWEEP_MS 100            /* looks for threads that are over */
 #define BATCH 64
-#define SURE_NS 50000 /* five looks */
 
 /* epoll's data: a process's id, or one of these. */
 enum { WAKE_SOCKET = 1ULL << 32, WAKE_STOP, WAKE_LINEAGE, WAKE_CLIENT };
@@ -71,23 +68,6 @@ static bool is_narrow(struct collector *c, pid_t pid, const char *comm)
 	return true;
 }
 
-static char *cwd_read(pid_t pid)
-{
-	char link[32], at[PATH_MAX];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
-	n = readlink(link, at, sizeof(at));
-	return n > 0 ? strndup(at, (size_t)n) : NULL;
-}
-
-/* In a program's time. */
-static u64 ticks_of(struct collector *c, u64 ns)
-{
-	ticks_look(&c->clock);
-	return (ticks_at(&c->clock, c->clock.ns + ns) - c->clock.ticks) << TRACK_TIME_SHIFT;
-}
-
 static int tracked_new(struct collector *c, int client, pid_t pid)
 {
 	_cleanup_close_ int file = -1;
@@ -119,11 +99,6 @@ static int tracked_new(struct collector *c, int client, pid_t pid)
 	program->arg = c;
 	program->head->sample_bytes = c->sample_bytes;
 	program->head->least_bytes = c->least_bytes;
-	program->head->wait_ticks = ticks_of(c, c->wait_ms * NSEC_PER_MSEC);
-	program->head->sure_ticks = ticks_of(c, SURE_NS);
-	program->head->cpus = (u32)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L);
-	program->filters = c->filters;
-	program->cwd = cwd_read(pid);
 	program->active_ms = collector_now_ms();
 	program->open_ns = clock_mono_ns();
 	rc = collector_faults_image(c, program);
@@ -342,8 +317,6 @@ int collector_open(const struct preload *p, const struct cgroup_mounts *cgroups,
 	pthread_mutex_init(&c->lock, NULL);
 	c->socket = p->socket;
 	c->tokens = p->tokens;
-	c->filters = p->filters;
-	ticks_look(&c->clock);
 	clients_init(&c->clients);
 	c->wait_ms = wait_ms;
 	c->sample_bytes = sample_bytes;
@@ -443,7 +416,6 @@ void collector_close(struct collector *c)
 			close((*p)->pidfd);
 		account_free_all(&(*p)->account);
 		mappings_free(&(*p)->mappings);
-		maps_free(&(*p)->maps);
 		block_lookup_free_all((*p)->touched);
 		residence_free((*p)->residence);
 		event_writer_close((*p)->events);

@@ -9,7 +9,6 @@
 #include "probes/heap/collect/client.h"
 #include "probes/heap/collect/collector.h"
 #include "probes/heap/collect/combined_peak.h"
-#include "probes/heap/collect/ticks.h"
 
 struct collector {
 	pthread_t thread;
@@ -18,8 +17,6 @@ struct collector {
 	struct track_tokens tokens;
 	struct clients clients;
 	u32 wait_ms;
-	u32 filters; /* seccomp filters of the command */
-	struct ticks clock;
 	u64 sample_bytes, least_bytes;
 	const struct cgroup_mounts *cgroups;
 	bool running, stop;

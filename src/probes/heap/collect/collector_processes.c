@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "probes/heap/collect/collector_inner.h"
 #include "probes/heap/events/event_writer.h"
-#include "sys/process/proc.h"
 
 /* Told when it ends. One that is gone by now is read to its end at once. */
 static void process_watch(struct collector *c, struct heap_process *p)
@@ -18,20 +17,6 @@ static void process_watch(struct collector *c, struct heap_process *p)
 		p->gone = !p->foreign && p->pidfd < 0;
 	c->n_gone += p->gone;
 	p->gone_ns = p->gone ? clock_mono_ns() : 0;
-}
-
-/* A fork that did not ask who its parent is may be in another pid namespace than that. */
-static bool is_elsewhere(const struct tracked_program *program, const struct track_process *t,
-	const struct heap_process *parent)
-{
-	struct proc_stat st;
-
-	if (parent->foreign)
-		return true;
-	if (t->ppid != TRACK_NO_PPID || proc_stat_read((int)t->pid, &st))
-		return false; /* told as nested, or gone by now */
-	return st.ppid != (int)parent->pid && !tracked_is_of(program, t->pid) &&
-	       !proc_has_ended((int)t->pid);
 }
 
 struct heap_process *collector_process_found(struct tracked_program *program, u32 index, void *arg)
@@ -64,7 +49,6 @@ struct heap_process *collector_process_found(struct tracked_program *program, u3
 		p->before = p->parent = parent->id;
 		p->cgroup = parent->cgroup;
 		memcpy(p->comm, parent->comm, sizeof(p->comm));
-		p->foreign |= is_elsewhere(program, t, parent);
 	} else if (!above) {
 		p->foreign |= p->pid != (u32)program->pid;
 		p->pid = (u32)program->pid;
@@ -110,7 +94,7 @@ static bool process_goes_on(struct collector *c, struct heap_process *p)
 	u32 ppid =
 		program && p->parent && !p->foreign ? program->head->processes[p->index].ppid : 0;
 
-	if (!ppid || ppid == TRACK_NO_PPID || ppid == p->pid || pid_known(c, p->program, ppid) ||
+	if (!ppid || ppid == p->pid || pid_known(c, p->program, ppid) ||
 		tracked_is_unused(program) || !tracked_is_of(program, ppid))
 		return false;
 	close(p->pidfd);

@@ -6,7 +6,6 @@
 
 #include "capture/names/names.h"
 #include "probes/heap/collect/collector.h"
-#include "probes/heap/collect/module_file.h"
 #include "probes/heap/heap.h"
 
 /* Who told of files: the stacks that the same thread tells of are in these. Others may have been
@@ -43,13 +42,27 @@ static struct process_map *files_get(struct capture *c, struct heap_names *s, co
 	return files;
 }
 
+static u64 shifted(u64 word)
+{
+	return word >> TRACK_ARG_SHIFT;
+}
+
+/* As modules.c of the tracker sends it. */
 static int module_take(struct process_map *files, const struct news *n)
 {
-	struct module_file f;
+	char path[1024 + 1] = "";
+	u32 length = 0;
 
-	if (!module_file_read(n->v, n->words, &f) || f.path[0] != '/')
+	if (n->words < 5)
 		return 0;
-	return process_map_add(files, f.start, f.end, f.offset, f.dev, f.ino, f.path);
+	for (u32 i = 5; i < n->words; i++)
+		for (u32 k = 1; k < 8 && length < sizeof(path) - 1; k++)
+			path[length++] = (char)(n->v[i] >> 8 * k);
+	path[length] = '\0';
+	if (shifted(n->v[0]) >= shifted(n->v[1]))
+		return 0;
+	return process_map_add(files, shifted(n->v[0]), shifted(n->v[1]), shifted(n->v[2]),
+		shifted(n->v[3]), shifted(n->v[4]), path);
 }
 
 /* The names of an program's stacks, with room for one more number. */
@@ -129,7 +142,7 @@ static int stack_take(struct capture *c, struct heap_names *s, const struct proc
 	if (!name)
 		return -ENOMEM;
 	for (u32 i = 0; i < n->words && i < TRACK_DEPTH; i++)
-		ips[i] = n->v[i] >> TRACK_ARG_SHIFT;
+		ips[i] = shifted(n->v[i]);
 	*name = names_user_stack(c->names, files, ips, MIN(n->words, (u32)TRACK_DEPTH));
 	return s->tell ? told_add(c, s, n->program, n->number, *name) : 0;
 }

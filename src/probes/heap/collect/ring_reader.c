@@ -7,14 +7,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "probes/heap/collect/asks.h"
-#include "probes/heap/collect/module_file.h"
 
 #define AHEAD 12       /* words: what an event in so many words' time needs is fetched now */
 #define PUBLISH 512    /* words: how often the writer is told of the room there is */
 #define QUIET_MS 50    /* a writer that was interrupted in the middle of an event is back by then */
 #define LOST_WORDS 512 /* at most, of an event that was never finished; no ring is smaller */
 #define NEAR_WORDS 256 /* more than a thread writes in TRACK_EARLY */
+#define MODULE_WORDS 256
 
 static int thread_new(struct heap_process *p, u32 tid, u32 *ret)
 {
@@ -144,7 +143,6 @@ static void ring_reader_publish(struct ring_reader *c)
 	if (beat)
 		__atomic_add_fetch(beat, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->slot->tail, c->tail, __ATOMIC_RELEASE);
-	asks_answer(c->program);
 }
 
 static u64 arg_of(u64 word)
@@ -250,12 +248,12 @@ static int move_undo(struct ring_reader *c, u64 now_ms)
 	return rc;
 }
 
-static int news_add(struct ring_reader *c, news_buffer *news, enum news_kind kind, u32 number,
-	const u64 *v, u32 words)
+static int news_add(
+	struct ring_reader *c, news_buffer *news, enum news_kind kind, u32 number, u64 words)
 {
 	struct news head = {
 		.kind = kind,
-		.words = words,
+		.words = (u32)words,
 		.process = c->process->id,
 		.program = c->process->program,
 		.thread = c->thread,
@@ -267,37 +265,9 @@ static int news_add(struct ring_reader *c, news_buffer *news, enum news_kind kin
 	memcpy(raw, &head, sizeof(head));
 	for (size_t i = 0; i < ARRAY_SIZE(raw) && !rc; i++)
 		rc = vec_push(news, raw[i]);
-	for (u32 i = 0; i < words && !rc; i++)
-		rc = vec_push(news, v[i]);
+	for (u64 i = 0; i < words && !rc; i++)
+		rc = vec_push(news, word_get(c, c->tail + 1 + i));
 	return rc;
-}
-
-/* The words behind the first one of an event, MODULE_WORDS at most. */
-static void words_get(const struct ring_reader *c, u64 *to, u32 n)
-{
-	for (u32 i = 0; i < n; i++)
-		to[i] = word_get(c, c->tail + 1 + i);
-}
-
-static int module_take(struct ring_reader *c, u32 n, u64 now_ms, news_buffer *news)
-{
-	u64 words[MODULE_WORDS];
-
-	words_get(c, words, n);
-	n = module_file_complete(
-		c->process, c->program ? c->program->cwd : NULL, words, n, now_ms);
-	return news_add(c, news, NEWS_MODULE, 0, words, n);
-}
-
-static int stack_take(struct ring_reader *c, u64 word, news_buffer *news)
-{
-	u32 depth = (u32)arg_of(word);
-	u64 words[TRACK_DEPTH];
-
-	if (word >> TRACK_VALUE_SHIFT >> TRACK_STACK_BITS)
-		return 0; /* no such number */
-	words_get(c, words, depth);
-	return news_add(c, news, NEWS_STACK, (u32)(word >> TRACK_VALUE_SHIFT), words, depth);
 }
 
 _Static_assert((int)TRACK_MAPPED_BREAK == (int)HEAP_MAPPED_BREAK &&
@@ -354,7 +324,7 @@ static int extra_take(struct ring_reader *c, u64 word, u64 now_ms, news_buffer *
 	case TRACK_RESTORE:
 		return move_undo(c, now_ms);
 	case TRACK_MODULE:
-		return module_take(c, (u32)value, now_ms, news);
+		return news_add(c, news, NEWS_MODULE, 0, value);
 	case TRACK_MAPPING:
 		return mapping_take(c, word, now_ms);
 	}
@@ -381,7 +351,10 @@ static int event_take(struct ring_reader *c, u64 word, u64 now_ms, news_buffer *
 			return block_lookup_node(c, (u32)(word >> TRACK_NODE_SHIFT), now_ms);
 		return 0;
 	case TRACK_STACK:
-		return stack_take(c, word, news);
+		if (word >> TRACK_VALUE_SHIFT >> TRACK_STACK_BITS)
+			return 0; /* no such number */
+		return news_add(
+			c, news, NEWS_STACK, (u32)(word >> TRACK_VALUE_SHIFT), arg_of(word));
 	}
 	return extra_take(c, word, now_ms, news);
 }

@@ -25,9 +25,7 @@ struct ring_reader {
 	u64 name_wait_ms;
 	struct track_slot *slot;
 	struct heap_process *process;
-	struct tracked_program *program; /* NULL: nobody is answered */
 	u32 index;  /* of its slot */
-	u32 copies; /* what track_slot's was, see asks.h */
 	u32 grown;  /* its ring, as in track_slot */
 	u32 given;  /* to go on in; 0: none */
 	u32 left;   /* of which nobody writes any more; 0: none, or the first one */

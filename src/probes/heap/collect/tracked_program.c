@@ -13,7 +13,6 @@
 
 #include "base/util.h"
 #include "bpf/shared.h"
-#include "probes/heap/collect/asks.h"
 #include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/events/event_writer.h"
 #include "sys/keyvals.h"
@@ -189,7 +188,6 @@ static int ring_reader_new(struct tracked_program *program, u32 slot)
 		ring_reader_close(c);
 		return rc;
 	}
-	c->program = program;
 	program->readers[slot] = c;
 	program->n_readers++;
 	if (!slot)
@@ -249,7 +247,6 @@ s64 tracked_read(struct tracked_program *program, u64 now_ms, news_buffer *news)
 	s64 words = 0;
 	int rc = program->settled ? 0 : tracked_find(program);
 
-	asks_answer(program);
 	program->waiting = false;
 	__atomic_add_fetch(&program->head->heartbeat, 1, __ATOMIC_RELAXED);
 	for (u32 i = 0, left = program->n_alive; i < TRACK_PROCESSES && !rc && left; i++) {
@@ -327,8 +324,6 @@ int tracked_end(
 	account_forget_blocks(&p->account);
 	p->account.beat = NULL;
 	mappings_forget(&p->mappings);
-	maps_free(&p->maps);
-	p->maps_ms = 0;
 	program->processes[p->index] = NULL;
 	program->n_alive--;
 	program->over = !program->n_alive;
@@ -346,7 +341,6 @@ int tracked_sweep(struct tracked_program *program, u64 now_ms, news_buffer *news
 {
 	int rc = 0;
 
-	asks_look(program);
 	for (u32 i = 0, left = program->n_alive; i < TRACK_PROCESSES && !rc && left; i++) {
 		struct heap_process *p = program->processes[i];
 
@@ -381,6 +375,5 @@ void tracked_close(struct tracked_program *program)
 	munmap(program->head, TRACK_FILE_BYTES);
 	close(program->file);
 	residence_free(program->residence);
-	free(program->cwd);
 	free(program);
 }

@@ -21,7 +21,6 @@ struct tracked_program {
 	u64 cgroup;
 	u32 before; /* as in heap_process */
 	char comm[COMM_LEN];
-	char *cwd; /* where it began; NULL: not known */
 	struct residence *residence; /* of its first process, until that is found */
 	struct track_head *head;
 	struct heap_process *processes[TRACK_PROCESSES]; /* by index in the file; NULL: none */
@@ -30,8 +29,6 @@ struct tracked_program {
 	u32 n_slots; /* of these that were ever used */
 	u32 n_readers;
 	struct rings rings;
-	u32 asks;    /* what track_head's was when all were answered */
-	u32 filters; /* seccomp filters that it was begun with */
 	int file;    /* of the same memory, see image_is_unused() */
 	u32 n_alive; /* processes */
 	u32 n_ever;
