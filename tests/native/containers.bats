@@ -134,7 +134,7 @@ commands_shown() {
 		at=$root/memwhy_$$.$name
 		mkdir "$at"
 		groups+=("$at")
-		sh -c 'echo $$ >"$1/cgroup.procs" && exec head -c 8M /dev/zero' sh "$at" >"$shm"
+		sh -c 'echo $$ >"$1/cgroup.procs" && exec head -c 32M /dev/zero' sh "$at" >"$shm"
 		full=$((($(<"$at/$usage") / 65536 + 2) * 65536))
 		echo $full >"$at/$limit"
 		"$MEMWHY" check --for 200ms -g "$at" >text
