@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 #define LOG_BEGIN "-- BEGIN PROG LOAD LOG --\n"
 #define LOG_END "-- END PROG LOAD LOG --"
 
@@ -13,8 +15,8 @@ static bool line_is_sum(const char *line, size_t len)
 	static const char *const begins[] = {
 		"processed ", "verification time ", "stack depth ", "max_states_per_insn "};
 
-	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
-		if (!strncmp(line, begins[i], strlen(begins[i])))
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
+		if (begins_with(line, begins[i]))
 			return true;
 	return !len;
 }

@@ -199,7 +199,7 @@ static int spread(struct course *c, const struct series_key *k, u64 from_ns, u64
 	while (at < to_ns && !rc) {
 		u64 end = c->begin_ns + ((at - c->begin_ns) / c->step_ns + 1) * c->step_ns;
 
-		end = MIN(end, to_ns);
+		end = end > at ? MIN(end, to_ns) : to_ns; /* a time of a file may be any */
 		rc = put(c, k, at, (double)(end - at), NULL, 0);
 		at = end;
 	}

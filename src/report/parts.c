@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/clock.h"
 #include "base/groups.h"
@@ -46,23 +47,12 @@ void parts_free(struct parts *p)
 	*p = (struct parts){};
 }
 
-static u64 hash_bytes(u64 h, const void *bytes, size_t n)
-{
-	const unsigned char *b = bytes;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ b[i]) * 0x100000001b3;
-	return h ^ (h >> 29);
-}
-
-#define HASH_SEED 0xcbf29ce484222325
-
 static u64 shape_of(const struct table *t)
 {
-	u64 h = HASH_SEED;
+	u64 h = 0;
 
 	for (size_t i = 0; i < t->n_cols; i++)
-		h = hash_bytes(h, t->cols[i].name, strlen(t->cols[i].name) + 1);
+		h = XXH3_64bits_withSeed(t->cols[i].name, strlen(t->cols[i].name) + 1, h);
 	return h;
 }
 
@@ -95,7 +85,7 @@ static bool is_name_of_number(const struct table *t, size_t row, const char *nam
  * that only seem to be: then the numbers do not add up. */
 static u64 key_of(const struct table *t, size_t row)
 {
-	u64 h = HASH_SEED;
+	u64 h = 0;
 
 	for (size_t i = 0; i < t->n_cols; i++) {
 		const struct column *col = &t->cols[i];
@@ -104,13 +94,13 @@ static u64 key_of(const struct table *t, size_t row)
 
 		if (!of || col->flags & COL_HIDDEN || is_name_of_number(t, row, col->name))
 			continue;
-		h = hash_bytes(h, &c->type, sizeof(c->type));
+		h = XXH3_64bits_withSeed(&c->type, sizeof(c->type), h);
 		if (c->type == CELL_TEXT)
-			h = hash_bytes(h, c->text, strlen(c->text) + 1);
+			h = XXH3_64bits_withSeed(c->text, strlen(c->text) + 1, h);
 		else if (c->type == CELL_STACK)
-			h = hash_bytes(h, &c->stack, sizeof(c->stack));
+			h = XXH3_64bits_withSeed(&c->stack, sizeof(c->stack), h);
 		else if (c->type != CELL_EMPTY)
-			h = hash_bytes(h, &c->u, sizeof(c->u));
+			h = XXH3_64bits_withSeed(&c->u, sizeof(c->u), h);
 	}
 	return h;
 }

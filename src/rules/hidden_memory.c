@@ -267,7 +267,7 @@ static void segments_evidence(struct report *r, struct finding *x, const struct 
 	}
 }
 
-/* By their numbers: what came since, or is of others, is not touched. */
+/* By their numbers: what came since is not touched. */
 static void segments_try(struct report *r, struct finding *x, const struct held *h, u64 n)
 {
 	_cleanup_str_ struct str ids = {};
@@ -281,9 +281,13 @@ static void segments_try(struct report *r, struct finding *x, const struct held 
 		str_addf(&ids, "%s-m" COMMAND_WORD_END "%llu", told ? COMMAND_WORD_END : "", g->id);
 		told++;
 	}
-	finding_line(r, x->try_,
-		"If the creator of %s is gone for good, remove %s%s:", n == 1 ? "it" : "them",
-		n == 1 ? "it" : "them", told < n ? report_text(r, " (the first %llu)", told) : "");
+	if (n == 1)
+		finding_line(r, x->try_, "If its creator is gone for good, remove it:");
+	else
+		finding_line(r, x->try_,
+			"Remove those whose creator is gone for good%s, and leave out any that a "
+			"program attaches again:",
+			told < n ? report_text(r, " (these are the first %llu)", told) : "");
 	finding_command(r, x->try_, str_get(&ids), "`ipcrm");
 }
 

@@ -1,7 +1,8 @@
-/* See held.h. */
+/* See holdings.h. */
 #include "rules/holdings.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "analysis/shape.h"
 #include "base/units.h"
@@ -36,7 +37,6 @@ int held_rule_init(void *v, const struct view_options *o, struct err *err)
 	groups_init(&h->files, sizeof(u64), sizeof(struct held_files));
 	groups_init(&h->segments, sizeof(u64), sizeof(struct held_segment));
 	groups_init(&h->processes, sizeof(u32), sizeof(struct held_both));
-	groups_init(&h->threads, sizeof(u32), sizeof(struct held_cpu));
 	groups_init(&h->parents, sizeof(u32), sizeof(struct held_children));
 	groups_init(&h->parents_first, sizeof(u32), sizeof(struct held_children));
 	groups_init(&h->disks, sizeof(u32), sizeof(struct held_disk));
@@ -116,17 +116,15 @@ static int trace_feed(struct held *h, const struct held_trace *r)
 	return 0;
 }
 
+/* Of an older recording. */
 static int thread_feed(struct held *h, const struct held_thread *r)
 {
-	struct held_cpu *t = groups_get(&h->threads, &r->tid);
+	struct system_value v = REC_INIT(struct system_value, REC_SYSTEM_VALUE, r->h.time_ns);
 
-	if (!t)
-		return -ENOMEM;
-	if (!t->comm[0])
-		t->first_ns = r->cpu_ns;
-	t->last_ns = r->cpu_ns;
-	snprintf(t->comm, sizeof(t->comm), "%.*s", COMM_LEN - 1, r->comm);
-	return 0;
+	v.source = SYSTEM_THREAD;
+	v.value = r->cpu_ns;
+	memcpy(v.name, r->comm, COMM_LEN - 1);
+	return facts_feed(&h->facts, &v.h);
 }
 
 int held_rule_feed(void *v, const struct rec *r)
@@ -186,11 +184,6 @@ void held_rule_reset(void *v)
 
 		f->first_used_bytes = f->used_bytes;
 	}
-	for (size_t i = 0; i < h->threads.n; i++) {
-		struct held_cpu *t = groups_value(&h->threads, i);
-
-		t->first_ns = t->last_ns;
-	}
 }
 
 void held_rule_destroy(void *v)
@@ -201,7 +194,6 @@ void held_rule_destroy(void *v)
 	groups_free(&h->files);
 	groups_free(&h->segments);
 	groups_free(&h->processes);
-	groups_free(&h->threads);
 	groups_free(&h->parents);
 	groups_free(&h->parents_first);
 	groups_free(&h->disks);

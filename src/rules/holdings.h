@@ -16,17 +16,11 @@ struct held_both {
 	struct held_process first, last;
 };
 
-struct held_cpu {
-	u64 first_ns, last_ns;
-	char comm[COMM_LEN];
-};
-
 struct held {
 	struct facts facts;
 	struct groups files;     /* held_files_key() -> struct held_files, the last */
 	struct groups segments;  /* id -> struct held_segment, the last */
 	struct groups processes; /* tgid -> struct held_both */
-	struct groups threads;   /* tid -> struct held_cpu */
 	struct groups parents;   /* tgid -> struct held_children, the last */
 	struct groups parents_first;
 	struct held_queues queues_first, queues; /* the last; bytes 0: none */

@@ -129,15 +129,17 @@ static void tell(struct report *r, const struct held *h, const struct object *o,
 	x->losses = LOSS_KERNEL;
 	x->grown_bytes = counter_rise(s->first_bytes, s->bytes);
 	x->tgid = owner.most ? owner.most->tgid : 0;
-	x->title = report_text(r, "%s%s %s kept by the kernel, about %s%s",
+	x->title = report_text(r, "%s%s%s %s kept by the kernel, about %s%s",
 		owner.most ? report_text(r, "%s has most of the %s: ", held_name(r, owner.most),
 				     o->descriptors)
 			   : "",
-		fmt_count(a, s->active_objects), o->what, fmt_bytes(b, bytes),
-		candidates_text(r, h, &owner, o->kind));
-	x->confidence = owner.most ? "medium: high for the number; that they belong to this "
-				     "process is inferred from its descriptors"
-				   : "high for the number; whose they are is not known";
+		merged ? "up to " : "", fmt_count(a, s->active_objects), o->what,
+		fmt_bytes(b, bytes), candidates_text(r, h, &owner, o->kind));
+	x->confidence = merged ? "low: other objects are in the number, as the kernel merged their "
+				 "caches; that most are these is inferred from open descriptors"
+			: owner.most ? "medium: high for the number; that they belong to this "
+				       "process is inferred from its descriptors"
+				     : "high for the number; whose they are is not known";
 	finding_line(r, x->evidence, "cache %.64s%s: %llu objects, %s; %s", s->name,
 		merged ? report_text(r, ", into which the kernel merged %s", o->cache) : "",
 		s->active_objects, fmt_bytes(a, s->bytes), held_share(r, bytes));

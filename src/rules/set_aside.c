@@ -343,20 +343,6 @@ static void tell_reserve(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`memwhy check --for 10s`");
 }
 
-/* The time on CPUs of the kernel's thread of this name. */
-static u64 thread_ns(const struct held *h, const char *comm)
-{
-	u64 sum = 0;
-
-	for (size_t i = 0; i < h->threads.n; i++) {
-		const struct held_cpu *t = groups_value(&h->threads, i);
-
-		if (!strncmp(t->comm, comm, strlen(comm)))
-			sum += t->last_ns - t->first_ns;
-	}
-	return sum;
-}
-
 static u64 ksm_pages(const struct held_process *p)
 {
 	return p->ksm_pages;
@@ -364,7 +350,7 @@ static u64 ksm_pages(const struct held_process *p)
 
 static void tell_ksm(struct report *r, const struct held *h)
 {
-	u64 ns = thread_ns(h, "ksmd"), saved = facts_last(&h->facts, "ksm/pages_sharing");
+	u64 ns = facts_delta(&h->facts, "ksmd"), saved = facts_last(&h->facts, "ksm/pages_sharing");
 	struct held_top t = held_most(h, ksm_pages);
 	double share = report_share(r, ns);
 	struct finding *x;

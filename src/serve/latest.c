@@ -51,7 +51,6 @@ static const struct state_kind {
 	{REC_HELD_FILES, offsetof(struct held_files, device), 8, false},
 	{REC_HELD_SEGMENT, offsetof(struct held_segment, id), 8, false},
 	{REC_HELD_PROCESS, offsetof(struct held_process, tgid), 4, true},
-	{REC_HELD_THREAD, offsetof(struct held_thread, tid), 4, false},
 	{REC_HELD_CHILDREN, offsetof(struct held_children, tgid), 4, true},
 };
 

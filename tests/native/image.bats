@@ -33,7 +33,7 @@ contained() {
 }
 
 needs_runc() {
-	command -v runc >/dev/null && command -v capsh >/dev/null || skip "no runc (tools/deps engines)"
+	command -v runc >/dev/null && command -v capsh >/dev/null || skip "no runc or capsh (tools/deps engines)"
 }
 
 @test "image: the service in a container sees the host's processes, and an OOM kill with the kernel's report" {

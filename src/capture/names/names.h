@@ -19,7 +19,7 @@ struct names_options {
 	bool sparing;      /* see reader_names_how */
 	bool unnamed;      /* no frame is resolved to its symbol */
 	/* Naming reads whole tables of symbols: it rests for so many times as long as it took, five
-	 * minutes at most, where somebody watches four seconds; 0: never. */
+	 * minutes at most, where somebody watches 20 seconds; 0: never. */
 	u32 rest;
 	struct debuginfod *servers; /* asked for debug files that are not here; NULL: none */
 	struct reader *reader; /* reads files of others; NULL: this process does, in its cage */

@@ -24,59 +24,6 @@ u64 holders_cpu(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Threads of the kernel that work for memory. */
-static bool is_memory_thread(const char *comm)
-{
-	static const char *const names[] = {
-		"kswapd", "ksmd", "khugepaged", "kcompactd", "oom_reaper"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strncmp(comm, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-/* They are started as the kernel boots, so the first numbers are enough to look at. */
-static int threads_find(struct holders *s)
-{
-	_cleanup_proc_iter_ struct proc_iter it = {};
-	int pid, rc = proc_iter_open(&it);
-
-	if (rc)
-		return rc == -ENOMEM ? rc : 0;
-	while (!rc && proc_iter_next(&it, &pid) && pid < 2000) {
-		struct proc_stat st;
-
-		if (proc_stat_read(pid, &st) || !st.is_kthread || !is_memory_thread(st.comm))
-			continue;
-		rc = vec_push(&s->threads, (u32)pid);
-		if (!rc)
-			rc = vec_push(&s->thread_ns, ~0ULL);
-	}
-	return rc;
-}
-
-static int threads_send(struct capture *c, struct holders *s)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < s->threads.n && !rc; i++) {
-		struct held_thread r = REC_INIT(struct held_thread, REC_HELD_THREAD, 0);
-		struct proc_stat st;
-
-		if (proc_stat_read((int)s->threads.v[i], &st))
-			continue;
-		r.tid = s->threads.v[i];
-		r.cpu_ns = (st.utime_ticks + st.stime_ticks) * s->tick_ns;
-		snprintf(r.comm, sizeof(r.comm), "%.15s", st.comm);
-		if (r.cpu_ns == s->thread_ns.v[i] && !c->ending)
-			continue;
-		s->thread_ns.v[i] = r.cpu_ns;
-		rc = capture_emit(c, &r.h);
-	}
-	return rc;
-}
-
 static int segment_send(struct capture *c, struct holders *s, const struct shm_segment *g)
 {
 	struct held_segment r = REC_INIT(struct held_segment, REC_HELD_SEGMENT, 0);
@@ -225,8 +172,6 @@ static int holders_sample(struct capture *c, void *state)
 		return 0;
 	s->next_ns = now + GAP_NS;
 	rc = holders_mounts_read(s);
-	if (!rc)
-		rc = threads_send(c, s);
 	if (!rc && look)
 		rc = segments_send(c, s);
 	if (!rc && look)
@@ -276,7 +221,6 @@ static int holders_open(struct capture *c, void *state, struct err *err)
 
 	s->brief = is_brief(c);
 	s->begin_ns = clock_mono_ns();
-	s->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
 	groups_init(&s->inodes, 2 * sizeof(u64), sizeof(u8));
 	groups_init(&s->parents, sizeof(u32), sizeof(struct held_children));
 	groups_init(&s->spaces, sizeof(u32), sizeof(struct holder_space));
@@ -284,8 +228,6 @@ static int holders_open(struct capture *c, void *state, struct err *err)
 	cgroup_mounts_read(&s->mounts);
 	if (!rc)
 		rc = proc_scope_open(c, &s->scope);
-	if (!rc)
-		rc = threads_find(s);
 	if (!rc && !proc_scope_tests(&s->scope) && !s->brief)
 		rc = holders_maps_list(s);
 	return rc ? err_errno(err, rc, "holders") : 0;
@@ -304,8 +246,6 @@ static void holders_close(void *state)
 	keyvals_free(&s->io);
 	proc_scope_free(&s->scope);
 	vec_free(&s->list);
-	vec_free(&s->threads);
-	vec_free(&s->thread_ns);
 	vec_free(&s->maps);
 	if (s->iterator)
 		close(s->iterator - 1);
@@ -343,7 +283,7 @@ static const struct kind kinds[] = {
 	RECORD_KIND(REC_HELD_PROCESS, struct held_process, "held_process", HELD_PROCESS_FIELDS,
 		"what a process has open and what the kernel keeps for it"),
 	RECORD_KIND(REC_HELD_THREAD, struct held_thread, "held_thread", HELD_THREAD_FIELDS,
-		"a thread of the kernel that works for memory"),
+		"a thread of the kernel that works for memory; now among system values"),
 	RECORD_KIND(REC_HELD_CHILDREN, struct held_children, "held_children", HELD_CHILDREN_FIELDS,
 		"the children of a process that has many"),
 	RECORD_KIND(REC_HELD_TOTALS, struct held_totals, "held_totals", HELD_TOTALS_FIELDS,

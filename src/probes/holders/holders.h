@@ -230,7 +230,8 @@ RECORD(held_children, HELD_CHILDREN_FIELDS);
 		"shown_bytes is")
 RECORD(held_totals, HELD_TOTALS_FIELDS);
 
-/* A thread of the kernel that works for memory, with its time on CPUs: when it changed. */
+/* A thread of the kernel that works for memory, with its time on CPUs, in recordings from before
+ * these were system values (SYSTEM_THREAD). */
 #define HELD_THREAD_FIELDS(F, R)                             \
 	F(R, u32, tid, ID, "thread")                         \
 	F(R, u32, reserved, HIDDEN, "")                      \

@@ -66,8 +66,6 @@ struct holders {
 	struct mounts table;
 	VEC(struct tmpfs_mount) tmpfs;
 	VEC(struct holder_entry) list;
-	VEC(u32) threads; /* of the kernel, worth a look */
-	VEC(u64) thread_ns;
 	VEC(struct holder_map) maps;
 	int iterator;          /* over maps: its descriptor and 1; 0: none */
 	struct groups parents; /* tgid -> struct held_children, as summed up so far */
@@ -77,7 +75,7 @@ struct holders {
 	struct groups inodes; /* of pipes and memory files that were seen in this look */
 	struct str text, label;
 	struct str peer, local, unnamed; /* of the process at hand */
-	u64 next_ns, begin_ns, tick_ns;
+	u64 next_ns, begin_ns;
 	u64 first_look_ns; /* 0: there was none, or it left processes out */
 	u64 maps_until_ns;
 	bool reserved;             /* many huge pages are reserved for mappings */

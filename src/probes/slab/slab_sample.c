@@ -68,11 +68,13 @@ static u32 first_find(const struct slab *s, const char *name, size_t hint)
 /* One that has no line of its own was merged into one that has. */
 static void also_find(struct slab *s)
 {
+	char its[SLABSYS_LINK_MAX], other[SLABSYS_LINK_MAX];
+
 	for (size_t i = 0; i < ARRAY_SIZE(sought); i++) {
-		if (first_find(s, sought[i], 0))
+		if (first_find(s, sought[i], 0) || !slabsys_link(sought[i], its))
 			continue;
 		vec_each (f, &s->first) {
-			if (!slabsys_merged(f->name, sought[i]))
+			if (!slabsys_link(f->name, other) || strcmp(other, its) != 0)
 				continue;
 			f->also = sought[i];
 			break;

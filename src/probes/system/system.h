@@ -10,7 +10,7 @@ enum system_source {
 	SYSTEM_SYSCTL = 3,  /* /proc/sys, by its sysctl name, in its own unit */
 	SYSTEM_SETTING = 4, /* /sys/kernel/mm and the like: a number, or a word in text */
 	SYSTEM_COUNT = 5,   /* the kernel's own objects (sys/memory/counts.h), once a second */
-	SYSTEM_THREAD = 6,  /* kswapd and kcompactd of each node, by name: CPU time in ns */
+	SYSTEM_THREAD = 6,  /* kswapd, kcompactd (of each node), ksmd, by name: CPU time in ns */
 };
 
 #define SYSTEM_NAME_LEN 40

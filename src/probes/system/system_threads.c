@@ -1,34 +1,36 @@
 /* See system_threads.h. */
 #include "probes/system/system_threads.h"
 
-#include <string.h>
+#include <errno.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "probes/system/system.h"
-#include "sys/host.h"
 #include "sys/process/proc.h"
+
+#define PIDS_MOST 2000
 
 /* Any process may take such a name: it has to be the kernel's. */
 static bool is_of_memory(const struct proc_stat *st)
 {
-	return st->is_kthread &&
-	       (!strncmp(st->comm, "kswapd", 6) || !strncmp(st->comm, "kcompactd", 9));
+	static const char *const names[] = {"kswapd", "kcompactd", "ksmd"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && st->is_kthread; i++)
+		if (begins_with(st->comm, names[i]))
+			return true;
+	return false;
 }
 
-/* The kernel makes them before there are processes: where each node has both, no more is read. */
+/* They are started as the kernel boots, so the first numbers are enough to look at. */
 int system_threads_find(struct system_threads *t)
 {
-	_cleanup_free_ struct host *host = calloc(1, sizeof(*host));
 	_cleanup_proc_iter_ struct proc_iter it = {};
-	u32 most = 2;
-	int pid, rc = host ? 0 : -ENOMEM;
+	int pid, rc = proc_iter_open(&it);
 
 	t->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
-	if (rc || proc_iter_open(&it))
-		return rc;
-	host_read(host);
-	most *= host->nodes;
-	while (!rc && t->all.n < most && proc_iter_next(&it, &pid)) {
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	while (!rc && proc_iter_next(&it, &pid) && pid < PIDS_MOST) {
 		struct proc_stat st;
 
 		if (!proc_stat_read(pid, &st) && is_of_memory(&st))

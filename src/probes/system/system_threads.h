@@ -1,6 +1,6 @@
 /*
- * Private to the system probe: the CPU time of the kernel's threads that reclaim and compact
- * memory, kswapd and kcompactd of each node. They are found once, at the start.
+ * Private to the system probe: the CPU time of the kernel's threads that work for memory (kswapd
+ * and kcompactd of each node, ksmd). They are found once, at the start.
  */
 #ifndef MEMWHY_PROBES_SYSTEM_THREADS_H
 #define MEMWHY_PROBES_SYSTEM_THREADS_H

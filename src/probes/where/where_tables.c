@@ -336,7 +336,7 @@ static void holder_add_all(struct table *table, struct report *r, const struct h
 		"files without a name");
 	holder_add(table, r, p, WHERE_PIPES, p->pipe_bytes, p->pipes, NULL);
 	holder_add(table, r, p, WHERE_SOCKETS, holder_bytes(p, WHERE_SOCKETS), p->sockets,
-		"not read, here or there");
+		"unread, here or by its peer");
 	holder_add(table, r, p, WHERE_REST, p->ring_bytes, p->kinds[FD_RING], "rings of io_uring");
 	holder_add(table, r, p, WHERE_REST, p->mapped_bytes, 0, "rings of packets, perf");
 	holder_add(table, r, p, WHERE_VMALLOC, p->bpf_bytes, p->kinds[FD_BPF_MAP],

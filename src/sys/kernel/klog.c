@@ -2,7 +2,6 @@
 #include "sys/kernel/klog.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/klog.h>
 
 #include "sys/scan.h"
@@ -81,7 +80,7 @@ int klog_parse(const char **text, struct kmsg_record *ret)
 	ret->priority = priority;
 	ret->sequence = 0;
 	ret->time_us = time_us;
-	snprintf(ret->text, sizeof(ret->text), "%.*s", (int)MIN(scan_len(&s), (size_t)KMSG_TEXT_MAX), s.p);
+	scan_copy(&s, ret->text, sizeof(ret->text)); /* longer is cut */
 	return 0;
 }
 

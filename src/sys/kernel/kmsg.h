@@ -22,8 +22,8 @@ int kmsg_parse(const char *record, struct kmsg_record *ret);
 /*
  * The kernel's log, by /dev/kmsg, or where that cannot be opened (in a container) by syslog(2),
  * which sees lines up to a second later. *ret gives what comes from now on, or first what the log
- * still has. Needs CAP_SYSLOG where kernel.dmesg_restrict is set. On failure, why /dev/kmsg cannot be
- * opened.
+ * still has. Needs CAP_SYSLOG where kernel.dmesg_restrict is set. On failure, why /dev/kmsg cannot
+ * be opened.
  */
 struct kmsg;
 enum kmsg_from { KMSG_NOW, KMSG_OLDEST };

@@ -9,8 +9,6 @@
 #include "sys/root.h"
 #include "sys/scan.h"
 
-#define SLABSYS_LINK_MAX 64
-
 int slabsys_parse(const char *text, u64 *ret)
 {
 	struct scan s;
@@ -49,8 +47,7 @@ int slabsys_read_held(const char *cache, struct slabsys *s)
 	return file_number(cache, "aliases", &s->aliases);
 }
 
-/* Merged caches have one directory, and a link each (sysfs_slab_alias(), mm/slub.c). */
-static bool link_read(const char *cache, char ret[SLABSYS_LINK_MAX])
+bool slabsys_link(const char *cache, char ret[SLABSYS_LINK_MAX])
 {
 	char path[PATH_MAX];
 	ssize_t n;
@@ -62,11 +59,4 @@ static bool link_read(const char *cache, char ret[SLABSYS_LINK_MAX])
 		return false;
 	ret[n] = '\0';
 	return true;
-}
-
-bool slabsys_merged(const char *cache, const char *other)
-{
-	char a[SLABSYS_LINK_MAX], b[SLABSYS_LINK_MAX];
-
-	return link_read(cache, a) && link_read(other, b) && !strcmp(a, b);
 }

@@ -18,7 +18,9 @@ int slabsys_parse(const char *text, u64 *ret);
 int slabsys_read(const char *cache, struct slabsys *ret);
 /* Once that was read: the numbers that change, aliases and cpu_slabs, again. -errno: it is gone. */
 int slabsys_read_held(const char *cache, struct slabsys *s);
-/* Did the kernel merge these caches? False where it does not tell. */
-bool slabsys_merged(const char *cache, const char *other);
+/* The directory that a cache has in common with those the kernel merged it with, as each of them has
+ * a link to it (sysfs_slab_alias(), mm/slub.c); false: it has none of these. */
+#define SLABSYS_LINK_MAX 64
+bool slabsys_link(const char *cache, char ret[SLABSYS_LINK_MAX]);
 
 #endif

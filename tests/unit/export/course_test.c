@@ -175,6 +175,19 @@ static void test_a_stall_is_of_the_time_that_it_took(void **state)
 	view_close(&f);
 }
 
+/* A damaged file may have a stall that ends at the end of time. */
+static void test_a_stall_without_end(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f);
+	stall(&f, MS(100), ~0ULL - MS(100));
+	stall(&f, ~0ULL - 5, 100);
+	view_report(&f);
+	view_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_readings_without_any_are_zero),
 		cmocka_unit_test(test_what_was_not_counted_is_not_there),
 		cmocka_unit_test(test_a_stall_is_of_the_time_that_it_took),
+		cmocka_unit_test(test_a_stall_without_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -497,10 +497,8 @@ static void test_set_aside(void **unused)
 static void ksm(struct bench *b, u64 ns, u64 saved)
 {
 	begin(b, &rule_set_aside, 1);
-	PUT(b, struct held_thread, REC_HELD_THREAD, .tid = 40, .cpu_ns = NSEC_PER_SEC,
-		.comm = "ksmd");
-	PUT(b, struct held_thread, REC_HELD_THREAD, .tid = 40, .cpu_ns = NSEC_PER_SEC + ns,
-		.comm = "ksmd");
+	value(b, SYSTEM_THREAD, "ksmd", NSEC_PER_SEC, NULL);
+	value(b, SYSTEM_THREAD, "ksmd", NSEC_PER_SEC + ns, NULL);
 	value(b, SYSTEM_COUNT, "ksm/pages_sharing", saved, NULL);
 }
 
@@ -514,6 +512,11 @@ static void test_ksm(void **unused)
 	end(&b);
 	ksm(&b, 3 * NSEC_PER_SEC, 2048 * MIB); /* it earns its time */
 	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	ksm(&b, 0, MIB); /* and of an older recording */
+	PUT(&b, struct held_thread, REC_HELD_THREAD, .tid = 40, .cpu_ns = 7 * NSEC_PER_SEC,
+		.comm = "ksmd");
+	assert_non_null(strstr(only(&b)->title, "ksmd takes 60 % of a CPU"));
 	end(&b);
 }
 

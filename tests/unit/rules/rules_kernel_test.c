@@ -622,7 +622,9 @@ static void test_kernel_objects(void **unused)
 			.kinds[FD_WATCH] = watches);
 		if (watches) {
 			f = only(&b);
-			assert_non_null(strstr(f->title, "(pid 9) has most of the inotify"));
+			assert_non_null(strstr(f->title, "(pid 9) has most of the inotify and "
+							 "fanotify descriptors: up to 400 k "));
+			assert_non_null(strstr(f->confidence, "low: other objects"));
 			assert_true(says(f->evidence,
 				"sigqueue, into which the kernel merged inotify_inode_mark"));
 			assert_true(says(f->verify, "`grep sigqueue /proc/slabinfo`"));

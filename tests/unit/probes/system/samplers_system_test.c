@@ -141,10 +141,12 @@ static void test_threads_of_nodes(void **state)
 	put_stat(30, "kswapd0", 0, 900, 900);
 	put_stat(40, "kswapd0", kthread, 1, 20);
 	put_stat(50, "kcompactd0", kthread, 0, 3);
+	put_stat(60, "ksmd", kthread, 0, 9);
 	sampler_open(&t, &probe_system);
 	sampler_sample(&t);
 	check_value(&t, SYSTEM_THREAD, "kswapd0", 21 * tick);
 	check_value(&t, SYSTEM_THREAD, "kcompactd0", 3 * tick);
+	check_value(&t, SYSTEM_THREAD, "ksmd", 9 * tick);
 	put_stat(40, "kswapd0", kthread, 1, 25);
 	put_stat(50, "other", 0, 77, 3); /* its number is another's */
 	usleep(100000);
