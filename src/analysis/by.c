@@ -44,7 +44,7 @@ static int by_parse(const char *text, const char *const *keys, u32 *ret, struct 
 	return 0;
 }
 
-static void columns_choose(struct by_sums *s, const struct by_spec *spec)
+static void by_columns_choose(struct by_sums *s, const struct by_spec *spec)
 {
 	for (size_t i = 0; i < spec->n_columns && i < BY_COLUMNS; i++) {
 		const struct cell_column *c = &spec->cells[i];
@@ -69,7 +69,7 @@ int by_sums_init(struct by_sums *s, const struct by_spec *spec, const struct vie
 	s->cells = spec->cells;
 	s->shows = spec->shows;
 	groups_init(&s->groups, spec->key_size, spec->value_size);
-	columns_choose(s, spec);
+	by_columns_choose(s, spec);
 	return 0;
 }
 

@@ -57,7 +57,7 @@ CELL_GET(cell_of_time)
 	return cell_since(r, *(const u64 *)((const char *)row->sums + offset));
 }
 
-static bool is_left_out(const struct cell_column *c, u32 by)
+static bool cells_is_left_out(const struct cell_column *c, u32 by)
 {
 	return by && c->keys && !(c->keys & by);
 }
@@ -69,7 +69,7 @@ struct table *cells_table_by(struct report *r, const char *name, const char *tit
 	size_t k = 0;
 
 	for (size_t i = 0; i < n && all; i++)
-		if (!is_left_out(&cols[i], by))
+		if (!cells_is_left_out(&cols[i], by))
 			all[k++] = cols[i].col;
 	return all ? report_table(r, name, title, all, k) : NULL;
 }
@@ -88,7 +88,7 @@ int cells_row(struct table *t, struct report *r, const struct cell_column *cols,
 	if (!cell)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (!is_left_out(&cols[i], row->by))
+		if (!cells_is_left_out(&cols[i], row->by))
 			*cell++ = cols[i].get(r, row, cols[i].offset);
 	return 0;
 }

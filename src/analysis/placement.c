@@ -49,7 +49,7 @@ static bool has_policy(const struct placement *p)
 	return p->policy && *p->policy;
 }
 
-static u32 why_of(const struct placement *p, const struct placement_verdict *v)
+static u32 placement_why_of(const struct placement *p, const struct placement_verdict *v)
 {
 	u64 ran = sum_of(p->ran_ns, p->nodes, ~0U);
 	double share = (double)v->far_pages / (double)MAX(v->all_pages, 1ULL);
@@ -76,7 +76,7 @@ struct placement_verdict placement_judge(const struct placement *p)
 	v.far_pages = sum_of(p->pages, p->nodes, v.far_on);
 	v.all_pages = sum_of(p->pages, p->nodes, ~0U);
 	v.user = largest_of(p->ran_ns, p->nodes, v.users);
-	v.why = why_of(p, &v);
+	v.why = placement_why_of(p, &v);
 	if (v.why == PLACEMENT_POLICY) { /* on other nodes are pages of files, as they were read */
 		for (u32 i = 0; i < p->nodes; i++)
 			v.far_on &= p->policy_pages[i] ? ~0U : ~(1U << i);

@@ -77,7 +77,8 @@ static bool edge_is_line(const double edge[SHAPE_PARTS])
 	return trend_fit(&t) >= LINE;
 }
 
-static enum shape_kind kind_of(const struct shape *s, const double edge[SHAPE_PARTS], double mean)
+static enum shape_kind shape_kind_of(
+	const struct shape *s, const double edge[SHAPE_PARTS], double mean)
 {
 	double last = edge[SHAPE_PARTS - 1] - edge[SHAPE_PARTS - 2];
 	bool climbs = true, goes_on = last >= SLOWED * mean;
@@ -109,5 +110,5 @@ enum shape_kind shape_judge(const struct shape *s, double *ret_rate)
 		return SHAPE_LEVEL;
 	*ret_rate = trend_fit(&s->trend) >= LINE ? trend_slope(&s->trend)
 						 : mean * SHAPE_PARTS / seconds;
-	return kind_of(s, edge, mean);
+	return shape_kind_of(s, edge, mean);
 }

@@ -41,7 +41,7 @@ void thp_facts_reset(struct thp_facts *f)
 	f->samples = f->samples_above = f->free_min = 0;
 }
 
-static struct thp_fact_key key_of(u32 source, const char *name)
+static struct thp_fact_key thp_facts_key_of(u32 source, const char *name)
 {
 	struct thp_fact_key k;
 
@@ -53,7 +53,7 @@ static struct thp_fact_key key_of(u32 source, const char *name)
 
 int thp_facts_value(struct thp_facts *f, u32 source, const char *name, u64 value, const char *text)
 {
-	struct thp_fact_key k = key_of(source, name);
+	struct thp_fact_key k = thp_facts_key_of(source, name);
 	struct thp_fact *v = groups_find(&f->values, &k);
 
 	if (!v) {
@@ -136,7 +136,7 @@ void thp_facts_task(struct thp_facts *f, const struct rec *r)
 
 const struct thp_fact *thp_facts_find(const struct thp_facts *f, u32 source, const char *name)
 {
-	struct thp_fact_key k = key_of(source, name);
+	struct thp_fact_key k = thp_facts_key_of(source, name);
 
 	return groups_find(&f->values, &k);
 }

@@ -33,7 +33,7 @@ static const char *text_of(const struct thp_test *t, const char *name)
  * readahead takes large folios (page_cache_ra_order(), mm/readahead.c), which no counter of huge
  * pages shows and no setting of them prevents. Where the counters are not known: perhaps.
  */
-static bool is_asked_for(const struct thp_test *t)
+static bool thp_symptoms_is_asked_for(const struct thp_test *t)
 {
 	static const char *const asked[] = {"thp_fault_alloc", "thp_fault_fallback",
 		"thp_collapse_alloc", "thp_collapse_alloc_failed", "thp_file_alloc",
@@ -137,7 +137,7 @@ static void compaction_test(struct report *r, const struct thp_test *t, struct t
 	if (!t->looked)
 		s->seen = THP_UNTESTED;
 	else if (share_level(r, l->ns, &s->level) && l->count >= MIN_EVENTS && l->ns >= MIN_NS &&
-		 is_asked_for(t))
+		 thp_symptoms_is_asked_for(t))
 		s->seen = THP_SEEN;
 }
 
@@ -219,7 +219,7 @@ static void reclaim_test(struct report *r, const struct thp_test *t, struct thp_
 	if (!t->looked || !known)
 		s->seen = THP_UNTESTED;
 	else if (share_level(r, l.ns, &s->level) && l.count >= MIN_EVENTS && l.ns >= MIN_NS &&
-		 is_asked_for(t))
+		 thp_symptoms_is_asked_for(t))
 		s->seen = THP_SEEN;
 }
 

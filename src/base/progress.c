@@ -42,7 +42,7 @@ static bool in_foreground(void)
 	return progress.fd >= 0 && tcgetpgrp(progress.fd) == getpgrp();
 }
 
-static void put(const char *text, size_t n)
+static void progress_put(const char *text, size_t n)
 {
 	/* A terminal that is gone is no failure of what is being done. */
 	ssize_t written = write(progress.fd, text, n);
@@ -53,7 +53,7 @@ static void put(const char *text, size_t n)
 void progress_clear(void)
 {
 	if (progress.drawn && in_foreground())
-		put("\r\033[K", 4);
+		progress_put("\r\033[K", 4);
 	progress.drawn = false;
 }
 
@@ -67,7 +67,7 @@ static void draw(const struct str *line)
 	str_addn(&out, str_get(line), MIN(line->len, room));
 	if (out.failed)
 		return;
-	put(out.buf, out.len);
+	progress_put(out.buf, out.len);
 	progress.drawn = true;
 }
 

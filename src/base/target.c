@@ -141,7 +141,7 @@ static int open_pipe(const struct target *t, const struct place *p, const struct
 	return refuse(t, -ENXIO, "no process reads this pipe", "start what reads it first", err);
 }
 
-static const char *kind_of(mode_t mode)
+static const char *target_kind_of(mode_t mode)
 {
 	return S_ISDIR(mode)    ? "a directory"
 	       : S_ISFIFO(mode) ? "a pipe"
@@ -168,7 +168,7 @@ static int open_existing(const struct target *t, const struct place *p, const st
 		return open_pipe(t, p, st, ret, err);
 	if (t->streams && S_ISCHR(st->st_mode))
 		return open_same(t, p, st, O_WRONLY, ret, err);
-	snprintf(why, sizeof(why), "it is %s, not a regular file", kind_of(st->st_mode));
+	snprintf(why, sizeof(why), "it is %s, not a regular file", target_kind_of(st->st_mode));
 	return refuse(t, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL, why,
 		t->streams ? HINT_STREAMS : HINT_FILE, err);
 }

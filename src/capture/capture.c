@@ -107,7 +107,7 @@ int capture_emit(struct capture *c, struct rec *r)
 	return c->sink->put(c->sink, r);
 }
 
-static void text_copy(char *dst, size_t size, const char *text)
+static void capture_text_copy(char *dst, size_t size, const char *text)
 {
 	snprintf(dst, size, "%s", text ? text : "");
 }
@@ -116,10 +116,10 @@ int capture_method(struct capture *c, const char *data, const char *method, cons
 {
 	struct rec_method r = REC_INIT(struct rec_method, REC_METHOD, 0);
 
-	text_copy(r.probe, sizeof(r.probe), c->probe);
-	text_copy(r.data, sizeof(r.data), data);
-	text_copy(r.method, sizeof(r.method), method);
-	text_copy(r.missing, sizeof(r.missing), missing);
+	capture_text_copy(r.probe, sizeof(r.probe), c->probe);
+	capture_text_copy(r.data, sizeof(r.data), data);
+	capture_text_copy(r.method, sizeof(r.method), method);
+	capture_text_copy(r.missing, sizeof(r.missing), missing);
 	return capture_emit(c, &r.h);
 }
 
@@ -129,12 +129,12 @@ static int missing_send(
 	struct rec_method r = REC_INIT(struct rec_method, REC_METHOD, 0);
 
 	r.h.flags = flags;
-	text_copy(r.probe, sizeof(r.probe), c->probe);
-	text_copy(r.data, sizeof(r.data), data);
+	capture_text_copy(r.probe, sizeof(r.probe), c->probe);
+	capture_text_copy(r.data, sizeof(r.data), data);
 	/* The reason gets what room the needs leave. */
 	snprintf(r.missing, sizeof(r.missing), "%.*s%s%.60s", (int)(sizeof(r.missing) - 64), why,
 		needs ? "; needs " : "", needs ? needs : "");
-	text_copy(r.needs, sizeof(r.needs), needs);
+	capture_text_copy(r.needs, sizeof(r.needs), needs);
 	return capture_emit(c, &r.h);
 }
 
@@ -162,12 +162,12 @@ int capture_not_of_others(struct capture *c, const char *data, const char *metho
 	struct rec_method r = REC_INIT(struct rec_method, REC_METHOD, 0);
 
 	r.h.flags = METHOD_REFUSED;
-	text_copy(r.probe, sizeof(r.probe), c->probe);
-	text_copy(r.data, sizeof(r.data), data);
-	text_copy(r.method, sizeof(r.method), method);
-	text_copy(r.missing, sizeof(r.missing),
+	capture_text_copy(r.probe, sizeof(r.probe), c->probe);
+	capture_text_copy(r.data, sizeof(r.data), data);
+	capture_text_copy(r.method, sizeof(r.method), method);
+	capture_text_copy(r.missing, sizeof(r.missing),
 		"not of processes with another user or more rights; needs CAP_SYS_PTRACE");
-	text_copy(r.needs, sizeof(r.needs), "CAP_SYS_PTRACE");
+	capture_text_copy(r.needs, sizeof(r.needs), "CAP_SYS_PTRACE");
 	return capture_emit(c, &r.h);
 }
 
@@ -177,7 +177,7 @@ int capture_note(struct capture *c, enum note_level level, const char *fmt, ...)
 	va_list ap;
 
 	r.h.flags = (u16)level;
-	text_copy(r.probe, sizeof(r.probe), c->probe);
+	capture_text_copy(r.probe, sizeof(r.probe), c->probe);
 	va_start(ap, fmt);
 	vsnprintf(r.text, sizeof(r.text), fmt, ap);
 	va_end(ap);
@@ -188,8 +188,8 @@ int capture_loss(struct capture *c, u64 seen, u64 delivered, u64 lost, const cha
 {
 	struct rec_loss r = REC_INIT(struct rec_loss, REC_LOSS, 0);
 
-	text_copy(r.probe, sizeof(r.probe), c->probe);
-	text_copy(r.reason, sizeof(r.reason), reason);
+	capture_text_copy(r.probe, sizeof(r.probe), c->probe);
+	capture_text_copy(r.reason, sizeof(r.reason), reason);
 	r.seen = seen;
 	r.delivered = delivered;
 	r.lost = lost;
@@ -200,8 +200,8 @@ int capture_enum(struct capture *c, const char *set, u64 value, const char *name
 {
 	struct rec_enum r = REC_INIT(struct rec_enum, REC_ENUM, 0);
 
-	text_copy(r.set, sizeof(r.set), set);
-	text_copy(r.name, sizeof(r.name), name);
+	capture_text_copy(r.set, sizeof(r.set), set);
+	capture_text_copy(r.name, sizeof(r.name), name);
 	r.value = value;
 	return capture_emit(c, &r.h);
 }
@@ -214,7 +214,7 @@ bool capture_operand(const struct capture *c, const char *word)
 	return false;
 }
 
-static bool list_has(const char *list, const char *word)
+static bool capture_list_has(const char *list, const char *word)
 {
 	const char *p = list ? list : "";
 	size_t n = strlen(word);
@@ -227,7 +227,7 @@ static bool list_has(const char *list, const char *word)
 
 bool capture_by(const struct capture *c, const char *key)
 {
-	return list_has(c->opt.by, key);
+	return capture_list_has(c->opt.by, key);
 }
 
 bool capture_interrupted(void)
@@ -247,7 +247,7 @@ int capture_leaves(const struct capture *c)
 
 bool capture_names(const struct capture *c, const char *probe)
 {
-	return list_has(c->opt.named, probe);
+	return capture_list_has(c->opt.named, probe);
 }
 
 bool capture_named(const struct capture *c)

@@ -196,7 +196,7 @@ static int probe_open_pmu(struct attached *a, const struct clone_event *e, int p
 	return perf_open(a, &attr, 0, prog);
 }
 
-static int event_open(struct attached *a, const struct clone_event *e, int prog)
+static int clone_event_open(struct attached *a, const struct clone_event *e, int prog)
 {
 	struct perf_event_attr tracepoint = {
 		.type = PERF_TYPE_TRACEPOINT,
@@ -233,7 +233,7 @@ int clone_attach(const struct clone_source *src, const struct clone_event *e, co
 
 	if (prog < 0)
 		return prog;
-	rc = event_open(src->attached, e, prog);
+	rc = clone_event_open(src->attached, e, prog);
 	if (rc) {
 		close(prog);
 		return rc;

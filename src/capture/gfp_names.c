@@ -78,7 +78,7 @@ static const struct {
 	{0x800, "__GFP_KSWAPD_RECLAIM"},
 };
 
-static int table_read(int (*fn)(void *arg, u64 mask, const char *name), void *arg)
+static int gfp_names_table_read(int (*fn)(void *arg, u64 mask, const char *name), void *arg)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		int rc = fn(arg, table[i].mask, table[i].name);
@@ -98,7 +98,7 @@ int gfp_read(int (*fn)(void *arg, u64 mask, const char *name), void *arg, const 
 	if (!rc)
 		rc = sys_read(&text, "%s/events/vmscan/mm_vmscan_direct_reclaim_begin/format", dir);
 	*ret_method = rc ? "table of Linux 5.10 to 6.18" : "format of a tracepoint";
-	return rc ? table_read(fn, arg) : gfp_parse(str_get(&text), fn, arg);
+	return rc ? gfp_names_table_read(fn, arg) : gfp_parse(str_get(&text), fn, arg);
 }
 
 static int name_send(void *arg, u64 mask, const char *name)

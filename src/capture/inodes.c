@@ -56,7 +56,7 @@ void inodes_close(struct inodes *s)
 	free(s);
 }
 
-static int run(struct inodes *s, struct inodes_walk *w)
+static int inodes_program_run(struct inodes *s, struct inodes_walk *w)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	u32 zero = 0;
@@ -118,7 +118,7 @@ static int walk_once(
 
 	*ret_late = false;
 	do {
-		rc = run(s, w);
+		rc = inodes_program_run(s, w);
 		if (!rc)
 			rc = files_take(s, w->found, t);
 		*ret_late = clock_ns(CLOCK_THREAD_CPUTIME_ID) > t->until_ns;
@@ -151,7 +151,7 @@ u64 inodes_of(struct inodes *s, int fd, enum inodes_of of)
 {
 	struct inodes_walk w = {.fd = (u32)fd, .of = of, .peek = 1};
 
-	return run(s, &w) ? 0 : w.sb;
+	return inodes_program_run(s, &w) ? 0 : w.sb;
 }
 
 void inodes_path(const struct inodes_file *f, char *ret, size_t size)

@@ -92,7 +92,8 @@ static void values_restore(const struct setting *list, size_t n, const char *own
 
 /* In the child: nothing of ours stays open but the lease's lock, and no key pressed at the terminal
  * reaches it. */
-static void keep(const struct setting *list, size_t n, int end, const struct settings *s)
+static void kernel_settings_keep(
+	const struct setting *list, size_t n, int end, const struct settings *s)
 {
 	sigset_t all;
 	char c;
@@ -120,7 +121,7 @@ static int keeper_start(const struct setting *list, size_t n, struct settings *s
 	s->keeper = fork();
 	if (!s->keeper) {
 		close(ends[1]);
-		keep(list, n, ends[0], s);
+		kernel_settings_keep(list, n, ends[0], s);
 	}
 	close(ends[0]);
 	s->pipe = ends[1];

@@ -60,7 +60,7 @@ static int lease_take(const char *line, const char *owner, bool held, lease_vec 
 	return vec_push(out, l);
 }
 
-static int file_take(int dir, const char *owner, lease_vec *out)
+static int lease_file_take(int dir, const char *owner, lease_vec *out)
 {
 	_cleanup_close_ int fd = openat(dir, owner, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_str_ struct str text = {};
@@ -94,7 +94,7 @@ int leases_read(int dir, const char *but, lease_vec *out)
 	for (struct dirent *e = readdir(d); e && !rc; e = readdir(d))
 		if (!strncmp(e->d_name, PREFIX, strlen(PREFIX)) && strlen(e->d_name) < LEASE_NAME &&
 			(!but || strcmp(e->d_name, but)))
-			rc = file_take(dir, e->d_name, out);
+			rc = lease_file_take(dir, e->d_name, out);
 	closedir(d);
 	return rc;
 }

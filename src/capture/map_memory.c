@@ -153,7 +153,7 @@ static int sizes_restore(const struct sizes *s, struct bpf_object *obj)
 	return rc;
 }
 
-static int level_add(struct budget *b, struct capture *c, const struct attach_spec *spec,
+static int map_memory_level_add(struct budget *b, struct capture *c, const struct attach_spec *spec,
 	const struct sizes *sizes, struct bpf_object *obj)
 {
 	int rc = sizes_restore(sizes, obj);
@@ -181,7 +181,7 @@ int budget_add(struct budget *b, struct capture *c, const struct attach_spec *sp
 		return rc;
 	sizes_remember(&sizes, obj);
 	for (c->shrink = 0; c->shrink < BUDGET_LEVELS && !rc; c->shrink++)
-		rc = level_add(b, c, spec, &sizes, obj);
+		rc = map_memory_level_add(b, c, spec, &sizes, obj);
 	c->shrink = now;
 	bpf_object__close(obj);
 	return rc;

@@ -162,7 +162,7 @@ enum preload_why preload_check_process(u32 pid)
 }
 
 /* Is it this file, here too? Then it is opened. */
-static int file_open(const char *path, u64 inode)
+static int preload_check_file_open(const char *path, u64 inode)
 {
 	_cleanup_close_ int at = open(path, O_PATH | O_CLOEXEC);
 	char again[32];
@@ -182,7 +182,7 @@ enum preload_why preload_check_file(const char *path, u64 inode, bool dynamic)
 
 	if (!path[0])
 		return PRELOAD_SHORT;
-	fd = file_open(path, inode);
+	fd = preload_check_file_open(path, inode);
 	if (fd < 0)
 		return dynamic ? PRELOAD_MISSED : PRELOAD_STATIC;
 	why = elf_check(fd, loader);

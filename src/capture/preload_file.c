@@ -129,7 +129,7 @@ const char *preload_file_beside(void)
 }
 
 /* Under a name of its own at first, so that nobody finds half of it. */
-static int file_write(int dir, const char *name)
+static int preload_file_write(int dir, const char *name)
 {
 	size_t done = 0;
 	char fresh[64];
@@ -158,7 +158,7 @@ static int file_write(int dir, const char *name)
 }
 
 /* Is what we have open still what the name leads to? */
-static bool is_named(int fd, int dir, const char *name)
+static bool preload_file_is_named(int fd, int dir, const char *name)
 {
 	struct stat have, named;
 
@@ -175,7 +175,7 @@ static int file_try(int dir, const char *name, int *ret_fd)
 		return errno == ENOENT ? -EAGAIN : -errno;
 	if (flock(fd, LOCK_SH))
 		return -errno;
-	if (!is_named(fd, dir, name))
+	if (!preload_file_is_named(fd, dir, name))
 		return -EAGAIN;
 	if (!content_is_ours(fd))
 		return unlinkat(dir, name, 0) ? -errno : -EAGAIN;
@@ -289,7 +289,7 @@ static int file_make(struct preload_file *f, const char *base)
 		leftovers_remove(dir, at, name);
 		rc = file_try(dir, name, &f->fd);
 		if (rc == -EAGAIN) {
-			int written = file_write(dir, name);
+			int written = preload_file_write(dir, name);
 
 			rc = written ? written : file_try(dir, name, &f->fd);
 		}

@@ -6,7 +6,7 @@
 
 #include "sys/root.h"
 
-static int by_number(const void *a, const void *b)
+static int proc_scope_by_number(const void *a, const void *b)
 {
 	const u32 *x = a, *y = b;
 
@@ -29,7 +29,7 @@ static int roots_take(const struct scope *scope, struct proc_scope *s)
 		if (!rc)
 			rc = vec_push(&s->roots, process_of(*task));
 	if (s->roots.n)
-		qsort(s->roots.v, s->roots.n, sizeof(s->roots.v[0]), by_number);
+		qsort(s->roots.v, s->roots.n, sizeof(s->roots.v[0]), proc_scope_by_number);
 	return rc;
 }
 
@@ -82,7 +82,7 @@ void proc_scope_free(struct proc_scope *s)
 bool proc_scope_has_root(const struct proc_scope *s, u32 pid)
 {
 	return s->roots.n &&
-	       bsearch(&pid, s->roots.v, s->roots.n, sizeof(s->roots.v[0]), by_number);
+	       bsearch(&pid, s->roots.v, s->roots.n, sizeof(s->roots.v[0]), proc_scope_by_number);
 }
 
 bool proc_scope_is_self(const struct proc_scope *s, u32 pid)

@@ -41,7 +41,7 @@ static int format_read(
 	return rc ? rc : tracepoint_symbols_parse(str_get(&text), fn, arg);
 }
 
-static int table_read(
+static int value_names_table_read(
 	const struct value_names *of, int (*fn)(void *arg, u64 value, const char *name), void *arg)
 {
 	int rc, n = 0;
@@ -68,5 +68,5 @@ int value_names_read(const struct value_names *of,
 	if (btf > 0)
 		return btf;
 	*ret_method = "table of Linux 5.10 to 6.18";
-	return of->table ? table_read(of, fn, arg) : rc;
+	return of->table ? value_names_table_read(of, fn, arg) : rc;
 }

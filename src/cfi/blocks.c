@@ -80,7 +80,7 @@ static int block_make(struct maker *m, u32 block)
 }
 
 /* Behind the last row there is no code with another rule. */
-static u32 blocks_of(const struct cfi_rows *rows)
+static u32 cfi_blocks_of(const struct cfi_rows *rows)
 {
 	return rows->n ? (rows->pc[rows->n - 1] >> CFI_BLOCK_SHIFT) + 1 : 0;
 }
@@ -88,7 +88,7 @@ static u32 blocks_of(const struct cfi_rows *rows)
 u64 cfi_blocks_words_max(const struct cfi_table *table)
 {
 	/* Each block has a word of the index and a row carried over. */
-	u64 most = 2ULL * blocks_of(&table->rows) + table->rows.n;
+	u64 most = 2ULL * cfi_blocks_of(&table->rows) + table->rows.n;
 
 	return most + (most / CFI_PAGE_WORDS + 2) * BLOCK_ROWS;
 }
@@ -97,7 +97,7 @@ static int blocks_make(struct maker *m, struct cfi_rule_set *rules)
 {
 	int rc = numbers_make(m, rules);
 
-	m->out.n_blocks = blocks_of(&m->table->rows);
+	m->out.n_blocks = cfi_blocks_of(&m->table->rows);
 	m->out.n = m->out.rows = m->out.n_blocks;
 	for (u32 i = 0; i < m->out.n_blocks && !rc; i++)
 		rc = block_make(m, i);

@@ -43,7 +43,7 @@ static int machine_check(const struct elf_file *file, struct err *err)
 }
 
 /* The same, into the buffer, if there is one. */
-static int file_read(
+static int cfi_elf_table_file_read(
 	const struct elf_file *file, u64 offset, u64 n, cfi_buffer *buffer, const u8 **ret)
 {
 	if (!buffer || file->fd < 0)
@@ -115,7 +115,8 @@ static int section_from_name(
 	/* A separate debug file keeps the header of the section only. */
 	if (section.header.sh_flags & SHF_COMPRESSED)
 		return -ENOTSUP;
-	rc = file_read(file, section.header.sh_offset, section.header.sh_size, buffer, &ret->data);
+	rc = cfi_elf_table_file_read(
+		file, section.header.sh_offset, section.header.sh_size, buffer, &ret->data);
 	if (rc)
 		return rc;
 	ret->size = section.header.sh_size;
@@ -169,7 +170,7 @@ static int section_from_header(
 		return -ENOENT;
 	ret->size = MIN(segment->size - (ret->address - segment->address), EH_FRAME_MAX);
 	source->file_offset = segment->offset + (ret->address - segment->address);
-	return file_read(file, source->file_offset, ret->size, buffer, &ret->data);
+	return cfi_elf_table_file_read(file, source->file_offset, ret->size, buffer, &ret->data);
 }
 
 static int code_read(void *ctx, u64 address, void *buf, size_t n)

@@ -11,7 +11,7 @@ enum {
 };
 
 /* NULL: a register that nobody asks for. */
-static struct cfi_place *place_of(struct cfi_state *s, u64 reg)
+static struct cfi_place *cfi_program_place_of(struct cfi_state *s, u64 reg)
 {
 	switch (reg) {
 	case CFI_REG_BX:
@@ -28,7 +28,7 @@ static struct cfi_place *place_of(struct cfi_state *s, u64 reg)
 
 static void place_set(struct cfi_state *s, u64 reg, u8 how, s64 at)
 {
-	struct cfi_place *place = place_of(s, reg);
+	struct cfi_place *place = cfi_program_place_of(s, reg);
 
 	if (!place)
 		return;
@@ -71,7 +71,8 @@ static void place_set_value(struct cfi_program *p, u64 reg, s64 factored)
 
 static void place_restore(struct cfi_program *p, u64 reg)
 {
-	struct cfi_place *to = place_of(&p->now, reg), *from = place_of(&p->initial, reg);
+	struct cfi_place *to = cfi_program_place_of(&p->now, reg),
+			 *from = cfi_program_place_of(&p->initial, reg);
 
 	if (to)
 		*to = *from;
@@ -257,7 +258,7 @@ static u64 run_one(struct cfi_program *p)
 }
 
 /* Up to the next advance; how far it goes, or 0 at the end. */
-static u64 run(struct cfi_program *p)
+static u64 cfi_program_run(struct cfi_program *p)
 {
 	while (cfi_left(&p->bytes)) {
 		u64 by = run_one(p);
@@ -277,7 +278,7 @@ void cfi_state_init(
 {
 	struct cfi_program p = {.section = section, .cie = cie, .bytes = cie->instructions};
 
-	while (run(&p))
+	while (cfi_program_run(&p))
 		;
 	*ret = p.now;
 }
@@ -314,7 +315,7 @@ static struct cfi_rule rule_signal(const struct cfi_state *s)
 }
 
 /* CFI_KINDS: there is none. */
-static u8 kind_of(const struct cfi_state *s)
+static u8 cfi_program_kind_of(const struct cfi_state *s)
 {
 	if (s->form == CFI_FORM_PLT)
 		return CFI_PLT;
@@ -370,7 +371,7 @@ static struct cfi_rule rule_return(const struct cfi_state *s)
 
 static struct cfi_rule rule_of(const struct cfi_state *s, const struct cfi_cie *cie)
 {
-	struct cfi_rule rule = {.kind = kind_of(s)};
+	struct cfi_rule rule = {.kind = cfi_program_kind_of(s)};
 
 	if (s->why)
 		return rule_unsupported(s->why - 1);
@@ -411,7 +412,7 @@ u8 cfi_program_next(struct cfi_program *p, struct cfi_row *ret)
 
 	if (p->pc >= p->end)
 		return 0;
-	by = run(p);
+	by = cfi_program_run(p);
 	ret->start = p->pc;
 	ret->end = by && by < p->end - p->pc ? p->pc + by : p->end;
 	ret->rule = rule_of(&p->now, p->cie);

@@ -31,7 +31,8 @@ static bool is_page(const struct options *o)
 	return !strcmp(o->format, "html");
 }
 
-static int options_check(const struct command *cmd, const struct options *o, struct err *err)
+static int cmd_afterwards_options_check(
+	const struct command *cmd, const struct options *o, struct err *err)
 {
 	bool part = o->from_ns || o->to_ns; /* of a heap it is one of events, not of records */
 	const char *no = o->interval_ns                                       ? "--interval"
@@ -224,7 +225,7 @@ int afterwards_run(const struct command *cmd, struct options *o)
 	struct rlimit files = {RLIM_INFINITY, RLIM_INFINITY};
 	struct err err = {};
 	char path[32];
-	int fd = 0, rc = options_check(cmd, o, &err);
+	int fd = 0, rc = cmd_afterwards_options_check(cmd, o, &err);
 
 	rc = rc ? rc : output_try(o, &err);
 	if (!rc && o->input)

@@ -12,7 +12,7 @@
 #include "export/anonymize.h"
 #include "record/pipeline.h"
 
-static int options_check(const struct options *o, struct err *err)
+static int cmd_anonymous_options_check(const struct options *o, struct err *err)
 {
 	if (!o->comm && !o->cgroup && !o->container)
 		return 0;
@@ -23,7 +23,7 @@ static int options_check(const struct options *o, struct err *err)
 
 int anonymous_begin(struct anonymous *a, const struct options *o, size_t n, struct err *err)
 {
-	int rc = o->anonymize ? options_check(o, err) : 0;
+	int rc = o->anonymize ? cmd_anonymous_options_check(o, err) : 0;
 
 	if (rc || !o->anonymize)
 		return rc;

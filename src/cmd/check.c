@@ -87,7 +87,7 @@ void check_prepare(struct options *o)
 	o->by = "major-mapping"; /* look mappings up for the few faults that wait */
 }
 
-static int check(const struct command *cmd, struct options *o)
+static int cmd_check(const struct command *cmd, struct options *o)
 {
 	_cleanup_free_ const struct probe **cheap = calloc(probes_n, sizeof(*cheap));
 	struct run r = {
@@ -182,5 +182,5 @@ const struct command command_check = {
 		"code path. Page allocations, where there are many, are counted for 40 ms every "
 		"two seconds: their numbers are sampled.",
 	.examples = examples,
-	.run = check,
+	.run = cmd_check,
 };

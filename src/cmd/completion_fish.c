@@ -70,7 +70,8 @@ static void operands_add(struct str *out, const struct command *cmd)
 }
 
 /* What an option takes: words of ours, a file, or what cannot be known. */
-static void value_add(struct str *out, const struct command *cmd, const struct opt *o)
+static void completion_fish_value_add(
+	struct str *out, const struct command *cmd, const struct opt *o)
 {
 	if (o->values) {
 		str_addf(out, completion_is_list(o) ? " -x -a '(__memwhy_list %s)'" : " -x -a '%s'",
@@ -113,7 +114,7 @@ static void option_add(struct str *out, const struct command *cmd, const struct 
 		str_addf(out, " -s %c", o->letter);
 	/* an optional value is joined to its option, so the next word is none */
 	if (o->type != OPT_FLAG && o->type != OPT_OPTIONAL)
-		value_add(out, cmd, o);
+		completion_fish_value_add(out, cmd, o);
 	description_add(out, o->help);
 	str_addc(out, '\n');
 }

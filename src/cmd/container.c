@@ -74,7 +74,7 @@ static int found_offer(struct found *held, struct found *units, const char *path
 }
 
 /* By short names; by path what has none of its own. */
-static void names_add(struct str *out, const struct found *f)
+static void cmd_container_names_add(struct str *out, const struct found *f)
 {
 	for (size_t i = 0; i < f->paths.n && i < TOLD; i++) {
 		_cleanup_str_ struct str name = {};
@@ -93,7 +93,7 @@ static int say_ambiguous(const struct found *f, const char *word, struct err *er
 {
 	_cleanup_str_ struct str names = {};
 
-	names_add(&names, f);
+	cmd_container_names_add(&names, f);
 	err_set(err, -EINVAL, "-C: '%.80s' stands for %zu control groups: %s", word, f->paths.n,
 		str_get(&names));
 	return err_hint(err, "give more of the id, or one of the groups with -g");
@@ -139,7 +139,7 @@ static int say_unknown(const struct cgroup_mounts *m, const char *word, struct e
 
 	if (!offers_load(m, &held, &units))
 		near = closest(word, (const char *const *)units.paths.v, units.paths.n);
-	names_add(&names, &held);
+	cmd_container_names_add(&names, &held);
 	err_set(err, -EINVAL, "-C: there is no container, pod or unit '%.80s'", word);
 	if (is_short(word))
 		return err_hint(err, "give at least %d digits of an id", CGROUP_DIGITS);
@@ -151,8 +151,8 @@ static int say_unknown(const struct cgroup_mounts *m, const char *word, struct e
 			     "takes any group");
 }
 
-static int take(const struct cgroup_mounts *m, const struct cgroup_hierarchy *h, const char *path,
-	struct cgroup *ret, struct str *name, struct err *err)
+static int cmd_container_take(const struct cgroup_mounts *m, const struct cgroup_hierarchy *h,
+	const char *path, struct cgroup *ret, struct str *name, struct err *err)
 {
 	char dir[PATH_MAX];
 	int n = snprintf(dir, sizeof(dir), "%s%s", h->mount, path);
@@ -187,7 +187,7 @@ int container_find(const struct cgroup_mounts *mounts, const char *word, struct 
 		if (rc)
 			return err_errno(err, rc, "-C: looking through the control groups");
 		if (f.paths.n == 1)
-			return take(mounts, h.v[i], f.paths.v[0], ret, name, err);
+			return cmd_container_take(mounts, h.v[i], f.paths.v[0], ret, name, err);
 		if (f.paths.n)
 			return say_ambiguous(&f, word, err);
 	}

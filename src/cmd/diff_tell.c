@@ -10,7 +10,7 @@
 
 #define DURATION_SAME 0.05 /* as a part of the shorter */
 
-static void value_add(struct str *out, const struct column *c, u16 flags, long double v)
+static void diff_tell_value_add(struct str *out, const struct column *c, u16 flags, long double v)
 {
 	struct column shown = *c;
 	struct cell cell = cell_f64((double)v);
@@ -25,11 +25,11 @@ static void value_add(struct str *out, const struct column *c, u16 flags, long d
 /* A value of one side, with how far its recordings are apart. */
 static void amount_tell(struct str *t, const struct column *c, const struct diff_amount *a)
 {
-	value_add(t, c, 0, a->value);
+	diff_tell_value_add(t, c, 0, a->value);
 	if (a->runs.n < 2)
 		return;
 	str_add(t, " +- ");
-	value_add(t, c, 0, sqrtl(sample_variance(&a->runs)));
+	diff_tell_value_add(t, c, 0, sqrtl(sample_variance(&a->runs)));
 }
 
 /* How sure the change of the total is. */
@@ -63,7 +63,7 @@ static void verdict_tell(
 		str_add(&t, " before, ");
 		amount_tell(&t, res->column, &res->total[1]);
 		str_add(&t, " after: ");
-		value_add(&t, res->column, COL_CHANGE, change);
+		diff_tell_value_add(&t, res->column, COL_CHANGE, change);
 		if (before != 0)
 			str_addf(
 				&t, " (%+.1Lf %%)", 100 * change / (before < 0 ? -before : before));

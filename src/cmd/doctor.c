@@ -21,7 +21,7 @@
 #include "record/pipeline.h"
 #include "sys/rights.h"
 
-static int survey(struct pipeline *p)
+static int cmd_doctor_survey(struct pipeline *p)
 {
 	/* Nothing is counted, and large maps take most of the time that a program takes to load. */
 	struct capture c = {.sink = &p->sink, .shrink = BUDGET_LEVELS - 1, .tells_refusals = true};
@@ -220,7 +220,7 @@ static int doctor_run(const struct options *o, struct err *err)
 	if (!rc && export_of_stacks(o->format))
 		rc = err_set(err, -EINVAL, "-o %s shows stacks, but doctor has none", o->format);
 	if (!rc)
-		rc = survey(p);
+		rc = cmd_doctor_survey(p);
 	if (!rc) {
 		report_init(&r, "doctor", &p->stream);
 		output_select(&out, o, &r);

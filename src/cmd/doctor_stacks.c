@@ -16,7 +16,7 @@ struct sampled {
 	char shares[190]; /* what a note has room for, behind what is put before it */
 };
 
-static int put(struct sink *sink, const struct rec *r)
+static int doctor_stacks_put(struct sink *sink, const struct rec *r)
 {
 	static const char begins[] = "user stacks: ";
 	struct sampled *sampled = (struct sampled *)sink;
@@ -35,7 +35,7 @@ int doctor_stacks(struct sink *sink)
 {
 	const struct probe *const faults[] = {probe_find("faults")};
 	struct capture c = {.sink = sink, .probe = "stacks"};
-	struct sampled sampled = {.sink.put = put};
+	struct sampled sampled = {.sink.put = doctor_stacks_put};
 	const struct options o = options_default;
 	struct session_result result = {};
 	struct session_config cfg = {.command = "doctor",

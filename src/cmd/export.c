@@ -82,7 +82,8 @@ static int of_choose(struct exporting *e, const struct options *o, const struct 
 	return rc;
 }
 
-static int profile_write(struct exporting *e, const struct command *of, const struct options *as)
+static int cmd_export_profile_write(
+	struct exporting *e, const struct command *of, const struct options *as)
 {
 	struct options o = *as;
 	int rc;
@@ -277,7 +278,7 @@ static int export_write(struct exporting *e, struct options *o)
 	else if (!rc)
 		rc = of_choose(e, o, &of);
 	if (!rc && !of_records)
-		rc = profile_write(e, of, o);
+		rc = cmd_export_profile_write(e, of, o);
 	return rc == -ENOMEM ? recording_too_large(e->path, o, &e->err) : rc;
 }
 

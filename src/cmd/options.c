@@ -313,7 +313,7 @@ struct set_list {
 	size_t n;
 };
 
-static void group_add(struct set_list *l, const struct opt_group *g, void *dst)
+static void cmd_options_group_add(struct set_list *l, const struct opt_group *g, void *dst)
 {
 	if (l->n + 1 >= ARRAY_SIZE(l->sets))
 		return;
@@ -324,7 +324,7 @@ static void group_add(struct set_list *l, const struct opt_group *g, void *dst)
 static void own_add(struct set_list *l, const struct opt_group *g, void *dst)
 {
 	for (; g && g->opts; g++)
-		group_add(l, g, dst);
+		cmd_options_group_add(l, g, dst);
 }
 
 /* What the command of a probe has beside the options of every command. */
@@ -365,7 +365,7 @@ const struct opt_set *options_of(const struct command *cmd, void *const *own)
 			probe_add(&chosen, cmd->probe, own);
 		else if ((!groups[i].bit || groups[i].bit & cmd->groups) &&
 			 !is_replaced(&groups[i].group, cmd->probe))
-			group_add(&chosen, &groups[i].group, NULL);
+			cmd_options_group_add(&chosen, &groups[i].group, NULL);
 	return chosen.sets;
 }
 
@@ -377,7 +377,7 @@ const struct opt_set *options_all(void)
 		return all.sets;
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
 		if (groups[i].bit != GROUP_OWN)
-			group_add(&all, &groups[i].group, NULL);
+			cmd_options_group_add(&all, &groups[i].group, NULL);
 	for (size_t i = 0; i < probes_n; i++)
 		probe_add(&all, probes[i], NULL);
 	return all.sets;

@@ -161,7 +161,7 @@ static int fd_open(const struct options *o, struct output *out, struct err *err)
 	return fd;
 }
 
-static int file_open(const struct options *o, struct output *out, struct err *err)
+static int cmd_output_file_open(const struct options *o, struct output *out, struct err *err)
 {
 	int fd;
 
@@ -198,7 +198,7 @@ static int binary_check(const struct options *o, const struct output *out, struc
 int output_open_bytes(const struct options *o, struct output *ret, struct err *err)
 {
 	struct output out = {.file = stdout};
-	int rc = file_open(o, &out, err);
+	int rc = cmd_output_file_open(o, &out, err);
 
 	rc = rc ? rc : binary_check(o, &out, err);
 	if (!rc)
@@ -214,7 +214,7 @@ int output_open(const struct options *o, struct output *ret, struct err *err)
 
 	if (!out.renderer)
 		return format_unknown(o->format, err);
-	rc = file_open(o, &out, err);
+	rc = cmd_output_file_open(o, &out, err);
 	rc = rc ? rc : binary_check(o, &out, err);
 	if (rc)
 		return rc;

@@ -120,7 +120,7 @@ static int record_run(const struct options *o, struct session_result *result, st
 	return rc;
 }
 
-static int record(const struct command *cmd, struct options *o)
+static int cmd_record(const struct command *cmd, struct options *o)
 {
 	struct session_result result = {};
 	struct err err = {};
@@ -161,5 +161,5 @@ const struct command command_record = {
 		"What fires all the time, such as each allocation of the kernel, is recorded only "
 		"when it is named. Unless named, slab still records the sizes of the caches.",
 	.examples = examples,
-	.run = record,
+	.run = cmd_record,
 };

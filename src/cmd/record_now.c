@@ -53,7 +53,7 @@ struct sending {
 	int rc;
 };
 
-static void task_send(void *arg, const struct rec_task *t)
+static void record_now_task_send(void *arg, const struct rec_task *t)
 {
 	struct sending *s = arg;
 	struct rec_task r = *t;
@@ -67,7 +67,7 @@ static int tasks_send(const struct stream *s, u64 time_ns, struct sink *to)
 {
 	struct sending sending = {to, time_ns, 0};
 
-	stream_each_task(s, task_send, &sending);
+	stream_each_task(s, record_now_task_send, &sending);
 	return sending.rc;
 }
 
@@ -119,7 +119,7 @@ static int begin_send(const struct running *g, struct sink *to)
 	return rc ? rc : to->put(to, &session.h);
 }
 
-static void tell(struct running *g, bool records, const char *text)
+static void record_now_tell(struct running *g, bool records, const char *text)
 {
 	g->run->watch->tell(g->run->watch->arg, records, text);
 }
@@ -136,11 +136,11 @@ static void record_begin(struct running *g)
 		return;
 	to = log_target(g->recording);
 	if (pipeline_log(&g->pipe, &to, &err)) {
-		tell(g, false, err.msg);
+		record_now_tell(g, false, err.msg);
 		return;
 	}
 	begin_send(g, log_writer_sink(g->pipe.log)); /* a full disk is told at the end */
-	tell(g, true, g->recording);
+	record_now_tell(g, true, g->recording);
 }
 
 static void record_end(struct running *g)
@@ -150,15 +150,15 @@ static void record_end(struct running *g)
 	struct err err = {};
 
 	to->put(to, &end.h);
-	tell(g, true, "");
+	record_now_tell(g, true, "");
 	if (pipeline_close_log(&g->pipe, &err))
-		tell(g, false, err.msg);
+		record_now_tell(g, false, err.msg);
 }
 
 void record_now_toggle(struct running *g)
 {
 	if (g->run->o->record)
-		tell(g, false, "it is recorded already: --record");
+		record_now_tell(g, false, "it is recorded already: --record");
 	else if (g->pipe.log)
 		record_end(g);
 	else

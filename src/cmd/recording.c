@@ -38,7 +38,7 @@ static bool is_recorded(const struct stream *s, const struct probe *p)
 	       !(p->source && s->session.options & SESSION_NO_SUMS);
 }
 
-static bool in_bursts(const struct stream *s, const struct probe *p)
+static bool cmd_recording_in_bursts(const struct stream *s, const struct probe *p)
 {
 	bool gentle = s->session.options & SESSION_GENTLE || !strcmp(s->session.command, "check");
 
@@ -245,7 +245,7 @@ static bool absence_tell(struct report *r, const struct probe *p)
 			r->verdict = report_text(r, "%s was not recorded.", p->name);
 		return true;
 	}
-	if (in_bursts(s, p)) {
+	if (cmd_recording_in_bursts(s, p)) {
 		report_note(r, "'memwhy %.31s' looks at %s in bursts only, when there is reason to",
 			s->session.command, p->name);
 		empty_say(r, "Not seen in bursts, if there were any.");

@@ -68,7 +68,7 @@ static void paged_close(struct paged *p)
 		close(p->fd);
 }
 
-static bool was_told(const struct paged *p, const char *text)
+static bool cmd_report_was_told(const struct paged *p, const char *text)
 {
 	vec_each (t, &p->told)
 		if (!strcmp(*t, text))
@@ -84,7 +84,7 @@ static int tell_once(struct paged *p, const char **texts, size_t *n)
 	for (size_t i = 0; i < *n; i++) {
 		char *copy;
 
-		if (was_told(p, texts[i]))
+		if (cmd_report_was_told(p, texts[i]))
 			continue;
 		copy = strdup(texts[i]);
 		if (!copy || vec_push(&p->told, copy)) {
@@ -270,7 +270,7 @@ static int report_one(const struct command *cmd, struct options *o)
 
 #define PAGE_ROWS 20000 /* of a table: what a browser sorts and searches at once */
 
-static int report(const struct command *cmd, struct options *o)
+static int cmd_report(const struct command *cmd, struct options *o)
 {
 	struct err err = {};
 
@@ -324,5 +324,5 @@ const struct command command_report = {
 		"table of more than 20000 rows is cut to the first 20000, and the page says so; "
 		"--limit 0 keeps all rows.",
 	.examples = examples,
-	.run = report,
+	.run = cmd_report,
 };

@@ -33,7 +33,7 @@ static int page_check(const struct options *o, struct err *err)
 			     "-o html");
 }
 
-static int options_check(const struct options *o, struct err *err)
+static int run_options_check(const struct options *o, struct err *err)
 {
 	if (o->input && (o->argv || o->record || o->follow || o->user)) {
 		err_set(err, -EINVAL,
@@ -181,5 +181,5 @@ int running_options(struct running *g)
 		rc = own_check(o, g->run->cmd->probe, &g->err);
 	if (!rc)
 		rc = part_check(o, g->run->cmd->probe, &g->err);
-	return rc ? rc : options_check(o, &g->err);
+	return rc ? rc : run_options_check(o, &g->err);
 }

@@ -50,7 +50,7 @@ static int parted_report(struct kept *k, struct report *r)
 	return rc;
 }
 
-static int kept_read(struct kept *k, bool *ret_damaged)
+static int run_take_kept_read(struct kept *k, bool *ret_damaged)
 {
 	struct running *g = &k->g;
 	int rc = running_options(g);
@@ -99,7 +99,7 @@ static void kept_free(struct kept *k)
 	free(k);
 }
 
-static int take(const struct run *run, const struct probe *of, int input, bool parted,
+static int run_take_into(const struct run *run, const struct probe *of, int input, bool parted,
 	struct taken *ret, struct err *err)
 {
 	struct kept *k = calloc(1, sizeof(*k));
@@ -116,7 +116,7 @@ static int take(const struct run *run, const struct probe *of, int input, bool p
 	parts_init(&k->parts);
 	k->g.run = &k->run;
 	k->g.input = input;
-	rc = kept_read(k, &damaged);
+	rc = run_take_kept_read(k, &damaged);
 	if (rc) {
 		*err = k->g.err;
 		report_destroy(&k->g.events);
@@ -133,7 +133,7 @@ static int take(const struct run *run, const struct probe *of, int input, bool p
 int run_take_of(const struct run *run, const struct probe *of, int input, struct taken *ret,
 	struct err *err)
 {
-	return take(run, of, input, false, ret, err);
+	return run_take_into(run, of, input, false, ret, err);
 }
 
 int run_take(const struct command *cmd, const struct options *o, int input, struct taken *ret,
@@ -155,7 +155,7 @@ int run_take_parts(const struct command *cmd, const struct options *o, int input
 	struct options copy = *o;
 	const struct run run = {.cmd = cmd, .o = &copy, .views = views, .n_views = parted ? 2 : 1};
 
-	return take(&run, of, input, parted, ret, err);
+	return run_take_into(&run, of, input, parted, ret, err);
 }
 
 void taken_free(struct taken *t)

@@ -153,7 +153,7 @@ static int debuginfod_parse(const struct options *o, struct capture_options *ret
 	return err_hint(err, "write a time as 10s or 5m");
 }
 
-static int comm_take(const char *comm, char ret[COMM_LEN], struct err *err)
+static int cmd_scope_comm_take(const char *comm, char ret[COMM_LEN], struct err *err)
 {
 	char word[HINT_WORD];
 
@@ -191,7 +191,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		err_set(err, -EINVAL, "-p and a command after -- exclude each other");
 		return err_hint(err, "run memwhy twice, or omit one of them");
 	}
-	rc = comm_take(o->comm, ret->scope.comm, err);
+	rc = cmd_scope_comm_take(o->comm, ret->scope.comm, err);
 	if (rc)
 		return rc;
 	if ((o->pids || o->argv) && !proc_namespace_is_first()) {

@@ -47,7 +47,7 @@ static void options_fill(struct options *o, const struct options *file, const st
 }
 
 /* A settings file has options only, and no other file of settings. */
-static int file_take(
+static int cmd_serve_file_take(
 	struct serving *s, struct settings *words, struct options *ret, struct err *err)
 {
 	int operands, rest, rc;
@@ -83,7 +83,7 @@ static int settings_load(struct serving *s, struct err *err)
 		return err_errno(err, rc, "--config: cannot read %s", s->line->config);
 	rc = settings_parse(str_get(&text), s->line->config, &words, err);
 	if (!rc)
-		rc = file_take(s, &words, &file, err);
+		rc = cmd_serve_file_take(s, &words, &file, err);
 	if (rc) {
 		settings_free(&words);
 		return rc;

@@ -222,7 +222,7 @@ static size_t user_parse(const struct cgroup_part *p, const char **ret)
 	return digits;
 }
 
-static void part_add(struct str *out, const struct cgroup_part *p)
+static void cgroup_name_part_add(struct str *out, const struct cgroup_part *p)
 {
 	size_t n = p->kind == CGROUP_CONTAINER ? CONTAINER_SHORT : p->length;
 
@@ -270,13 +270,13 @@ bool cgroup_name_add(struct str *out, const char *path)
 		return false;
 	rest = name.unit.kind ? name.unit.end : name.held.end;
 	if (name.held.kind)
-		part_add(out, &name.held);
+		cgroup_name_part_add(out, &name.held);
 	else if (name.user && name.user < name.unit.name)
 		str_addf(out, "user@%.*s/", (int)name.user_digits, name.user);
 	if (name.held.kind && name.unit.kind)
 		str_addc(out, '/');
 	if (name.unit.kind)
-		part_add(out, &name.unit);
+		cgroup_name_part_add(out, &name.unit);
 	/* crun, which podman and CRI-O may use, puts its processes one level below */
 	str_add(out, name.held.kind && !strcmp(rest, "/container") ? "" : rest);
 	return true;

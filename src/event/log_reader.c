@@ -202,7 +202,7 @@ static int reader_step(struct log_reader *r)
 	return rc < 0 ? rc : 1;
 }
 
-static struct log_reader *reader_new(const char *name, int fd)
+static struct log_reader *log_reader_new(const char *name, int fd)
 {
 	struct log_reader *r = calloc(1, sizeof(*r));
 	struct stat st;
@@ -229,7 +229,7 @@ static void cleanup_reader(struct log_reader **r)
 
 static int reader_open(const char *name, int fd, struct log_reader **ret, struct err *err)
 {
-	_cleanup_(cleanup_reader) struct log_reader *r = reader_new(name, fd);
+	_cleanup_(cleanup_reader) struct log_reader *r = log_reader_new(name, fd);
 	int rc;
 
 	if (!r)
@@ -372,7 +372,7 @@ static int reader_finish(struct log_reader *r, struct err *err)
 }
 
 /* A view of the present block at r->at. What cannot be a record spoils the rest of the block. */
-static const struct rec *record_take(struct log_reader *r)
+static const struct rec *log_reader_record_take(struct log_reader *r)
 {
 	const struct rec *rec = (const struct rec *)(r->src.raw + r->at);
 	size_t left = r->end - r->at;
@@ -412,7 +412,7 @@ int log_reader_next(
 {
 	const struct rec *rec;
 
-	while (!(rec = record_take(r))) {
+	while (!(rec = log_reader_record_take(r))) {
 		int rc = r->done ? 0 : reader_step(r);
 
 		if (rc < 0)

@@ -199,7 +199,7 @@ static int string_feed(struct stream *s, const struct rec *r)
 		MIN((size_t)t->length, r->size - sizeof(*t)));
 }
 
-static int cgroup_feed(struct stream *s, const struct rec *r)
+static int stream_cgroup_feed(struct stream *s, const struct rec *r)
 {
 	const struct rec_cgroup *c = (const struct rec_cgroup *)r;
 
@@ -228,7 +228,7 @@ static int record_feed(struct stream *s, struct id_map *map, u64 id, const struc
 	return names_set(s->names, map, id, copy);
 }
 
-static int task_feed(struct stream *s, const struct rec *r)
+static int stream_task_feed(struct stream *s, const struct rec *r)
 {
 	struct rec_task t = {};
 
@@ -348,8 +348,8 @@ static const struct {
 	[REC_TICK] = {tick_feed, sizeof(struct rec_tick)},
 	[REC_END] = {end_feed, sizeof(struct rec_tick)},
 	[REC_STRING] = {string_feed, sizeof(struct rec_string)},
-	[REC_TASK] = {task_feed, offsetof(struct rec_task, program)},
-	[REC_CGROUP] = {cgroup_feed, sizeof(struct rec_cgroup)},
+	[REC_TASK] = {stream_task_feed, offsetof(struct rec_task, program)},
+	[REC_CGROUP] = {stream_cgroup_feed, sizeof(struct rec_cgroup)},
 	[REC_FRAME] = {frame_feed, sizeof(struct rec_frame)},
 	[REC_SYMBOL] = {symbol_feed, sizeof(struct rec_symbol)},
 	[REC_STACK] = {stack_feed, sizeof(struct rec_stack)},

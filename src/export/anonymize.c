@@ -116,7 +116,8 @@ static void odd_keep(struct anonymizer *a, const char *text)
 	a->failed |= !copy || vec_push(&a->odd, copy);
 }
 
-static void word_add(struct anonymizer *a, struct str *out, const char *text, enum word_class class)
+static void anonymize_word_add(
+	struct anonymizer *a, struct str *out, const char *text, enum word_class class)
 {
 	const u32 *number = word_get(a, hash_of(text), class);
 
@@ -124,7 +125,7 @@ static void word_add(struct anonymizer *a, struct str *out, const char *text, en
 }
 
 /* "/a/b" to "/group-1/group-2" */
-static void group_add(struct anonymizer *a, struct str *out, const char *path)
+static void anonymize_group_add(struct anonymizer *a, struct str *out, const char *path)
 {
 	while (*path) {
 		size_t n = strcspn(path, "/");
@@ -135,7 +136,7 @@ static void group_add(struct anonymizer *a, struct str *out, const char *path)
 		if (public_group(path, n))
 			str_addn(out, path, n);
 		else
-			word_add(a, out, str_get(&part), OF_GROUP);
+			anonymize_word_add(a, out, str_get(&part), OF_GROUP);
 		path += n;
 		if (*path)
 			str_addc(out, *path++);
@@ -143,7 +144,8 @@ static void group_add(struct anonymizer *a, struct str *out, const char *path)
 }
 
 /* A name that stands alone. */
-static void name_add(struct anonymizer *a, struct str *out, const char *text, enum word_class class)
+static void anonymize_name_add(
+	struct anonymizer *a, struct str *out, const char *text, enum word_class class)
 {
 	const char *name = path_name(text);
 
@@ -152,9 +154,10 @@ static void name_add(struct anonymizer *a, struct str *out, const char *text, en
 	else if (public_word(text))
 		str_add(out, text);
 	else if (class == OF_GROUP)
-		group_add(a, out, text);
+		anonymize_group_add(a, out, text);
 	else
-		word_add(a, out, text, strchr(text, '/') && class == OF_PROGRAM ? OF_FILE : class);
+		anonymize_word_add(
+			a, out, text, strchr(text, '/') && class == OF_PROGRAM ? OF_FILE : class);
 }
 
 /* Does its first part name a control group? */
@@ -181,13 +184,13 @@ static void said_add(struct anonymizer *a, struct str *out, const char *word)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		if (word_find(a, word, order[i])) {
-			word_add(a, out, word, order[i]);
+			anonymize_word_add(a, out, word, order[i]);
 			return;
 		}
 	if (is_group_path(a, word))
-		group_add(a, out, word);
+		anonymize_group_add(a, out, word);
 	else if (*word == '/' && word[1] && !public_path(word))
-		word_add(a, out, word, OF_FILE);
+		anonymize_word_add(a, out, word, OF_FILE);
 	else
 		str_add(out, word);
 }
@@ -236,7 +239,7 @@ static void words_add(struct anonymizer *a, struct str *out, const char *text, b
 		str_addn(&word, text, n);
 		a->failed |= word.failed;
 		if (all && !is_label(str_get(&word)))
-			name_add(a, out, str_get(&word),
+			anonymize_name_add(a, out, str_get(&word),
 				*text == '/' && strstr(str_get(out), "group") ? OF_GROUP
 									      : OF_PROGRAM);
 		else
@@ -270,7 +273,7 @@ static void field_text(struct anonymizer *a, const struct kind *k, const struct 
 	else if (is_sentence(k->kind))
 		words_add(a, out, text, false);
 	else
-		name_add(a, out, text, class_of(f));
+		anonymize_name_add(a, out, text, class_of(f));
 }
 
 static bool is_hidden(const struct kind *k, const struct field *f)
@@ -284,7 +287,7 @@ static char *chars_of(const struct rec *r, const struct field *f)
 	return strndup((const char *)r + f->offset, f->count);
 }
 
-static u32 u32_at(const struct rec *r, size_t offset)
+static u32 anonymize_u32_at(const struct rec *r, size_t offset)
 {
 	u32 value = 0;
 
@@ -362,7 +365,7 @@ static void cgroup_learn(struct anonymizer *a, const struct rec *r)
 	a->failed |= !path;
 	str_clear(&a->text);
 	if (path)
-		group_add(a, &a->text, path);
+		anonymize_group_add(a, &a->text, path);
 	for (const char *part = path; part && *part; part += strcspn(part, "/")) {
 		_cleanup_free_ char *copy = NULL;
 
@@ -385,14 +388,14 @@ static void fields_learn(struct anonymizer *a, const struct kind *k, const struc
 			a->failed |= !text;
 			str_clear(&a->text);
 			if (text)
-				name_add(a, &a->text, text, class_of(f));
+				anonymize_name_add(a, &a->text, text, class_of(f));
 			if (text && !public_word(text))
 				odd_keep(a, text);
 		}
 		if (f->unit != UNIT_STRING || k->kind < REC_FAULTS_AGG)
 			continue;
 		for (u32 n = 0; f->type == FIELD_U32 && n < f->count; n++)
-			role_add(a, u32_at(r, f->offset + n * sizeof(u32)),
+			role_add(a, anonymize_u32_at(r, f->offset + n * sizeof(u32)),
 				public_field(k, f)       ? STRING_PUBLIC
 				: class_of(f) == OF_FILE ? STRING_FILE
 							 : 0);
@@ -503,7 +506,7 @@ static int string_put(struct anonymizer *a)
 	if (string_is_public(known, text))
 		str_add(&a->text, text);
 	else
-		name_add(a, &a->text, text, known ? string_class(known) : OF_PROGRAM);
+		anonymize_name_add(a, &a->text, text, known ? string_class(known) : OF_PROGRAM);
 	return tail_put(a, offsetof(struct rec_string, text), offsetof(struct rec_string, length));
 }
 
@@ -514,7 +517,7 @@ static int cgroup_put(struct anonymizer *a)
 
 	if (!path)
 		return -ENOMEM;
-	group_add(a, &a->text, path);
+	anonymize_group_add(a, &a->text, path);
 	return tail_put(a, offsetof(struct rec_cgroup, path), offsetof(struct rec_cgroup, length));
 }
 

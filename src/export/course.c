@@ -90,7 +90,7 @@ struct course {
 	double sums[KINDS]; /* since read_ns */
 };
 
-static int init(void *state, const struct view_options *o, struct err *err)
+static int course_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct course *c = state;
 
@@ -163,7 +163,7 @@ static int point_put(struct series *s, u32 step, double value, enum series_is is
 	return 0;
 }
 
-static int put(struct course *c, const struct series_key *k, u64 time_ns, double value,
+static int course_put(struct course *c, const struct series_key *k, u64 time_ns, double value,
 	const char *comm, u32 pid)
 {
 	u64 since = time_ns > c->begin_ns ? time_ns - c->begin_ns : 0;
@@ -194,31 +194,32 @@ static int put(struct course *c, const struct series_key *k, u64 time_ns, double
 static int spread(struct course *c, const struct series_key *k, u64 from_ns, u64 ns)
 {
 	u64 to_ns = from_ns + ns, at = MAX(from_ns, c->begin_ns);
-	int rc = put(c, k, to_ns, 0, NULL, 0); /* from here on steps are as long as they will be */
+	int rc = course_put(
+		c, k, to_ns, 0, NULL, 0); /* from here on steps are as long as they will be */
 
 	while (at < to_ns && !rc) {
 		u64 end = c->begin_ns + ((at - c->begin_ns) / c->step_ns + 1) * c->step_ns;
 
 		end = end > at ? MIN(end, to_ns) : to_ns; /* a time of a file may be any */
-		rc = put(c, k, at, (double)(end - at), NULL, 0);
+		rc = course_put(c, k, at, (double)(end - at), NULL, 0);
 		at = end;
 	}
 	return rc;
 }
 
-static int heap_take(struct course *c, const struct rec *r)
+static int course_heap_take(struct course *c, const struct rec *r)
 {
 	const struct heap_total *t = (const struct heap_total *)r;
 
-	return put(c, &(struct series_key){.kind = LIVE_HEAP, .of = t->process}, r->time_ns,
+	return course_put(c, &(struct series_key){.kind = LIVE_HEAP, .of = t->process}, r->time_ns,
 		t->end_ns ? 0 : (double)t->live_bytes, t->comm, t->tgid);
 }
 
-static int memory_take(struct course *c, const struct rec *r)
+static int course_memory_take(struct course *c, const struct rec *r)
 {
 	const struct process_memory *m = (const struct process_memory *)r;
 
-	return put(c, &(struct series_key){.kind = RSS, .of = m->tgid}, r->time_ns,
+	return course_put(c, &(struct series_key){.kind = RSS, .of = m->tgid}, r->time_ns,
 		(double)m->rss_bytes, m->comm, m->tgid);
 }
 
@@ -232,8 +233,8 @@ static int sums_end(struct course *c, u64 time_ns)
 		return 0;
 	for (u32 kind = 0; kind < KINDS && !rc; kind++) {
 		if (kinds[kind].is == IS_SUM)
-			rc = put(c, &(struct series_key){.kind = kind}, time_ns, c->sums[kind],
-				NULL, 0);
+			rc = course_put(c, &(struct series_key){.kind = kind}, time_ns,
+				c->sums[kind], NULL, 0);
 		c->sums[kind] = 0;
 	}
 	c->read_ns = time_ns;
@@ -246,7 +247,7 @@ static int pending_end(struct course *c)
 }
 
 /* It may be that of a mark, which follows it and knows better when counting ended. */
-static int cost_take(struct course *c, const struct rec *r)
+static int course_cost_take(struct course *c, const struct rec *r)
 {
 	int rc = pending_end(c);
 
@@ -280,7 +281,7 @@ static int faults_take(struct course *c, const struct rec *r)
 
 static int fault_take(struct course *c, const struct rec *r)
 {
-	return put(c, &(struct series_key){.kind = FAULT_EVENTS}, r->time_ns, 1, NULL, 0);
+	return course_put(c, &(struct series_key){.kind = FAULT_EVENTS}, r->time_ns, 1, NULL, 0);
 }
 
 static int stalls_take(struct course *c, const struct rec *r)
@@ -302,15 +303,15 @@ static int pressure_take(struct course *c, const struct rec *r)
 
 	if (p->resource != SYSTEM_MEMORY)
 		return 0;
-	rc = put(c, &(struct series_key){.kind = PRESSURE_SOME}, r->time_ns, p->some_avg10 / 1e4,
-		NULL, 0);
+	rc = course_put(c, &(struct series_key){.kind = PRESSURE_SOME}, r->time_ns,
+		p->some_avg10 / 1e4, NULL, 0);
 	if (rc || !p->has_full)
 		return rc;
-	return put(c, &(struct series_key){.kind = PRESSURE_FULL}, r->time_ns, p->full_avg10 / 1e4,
-		NULL, 0);
+	return course_put(c, &(struct series_key){.kind = PRESSURE_FULL}, r->time_ns,
+		p->full_avg10 / 1e4, NULL, 0);
 }
 
-static int zone_take(struct course *c, const struct rec *r)
+static int course_zone_take(struct course *c, const struct rec *r)
 {
 	const struct frag_zone *z = (const struct frag_zone *)r;
 	int rc = 0;
@@ -319,7 +320,7 @@ static int zone_take(struct course *c, const struct rec *r)
 		struct series_key k = {.kind = FREE_BLOCKS, .of = z->node, .order = i};
 
 		memcpy(k.zone, z->zone, MIN(sizeof(k.zone), sizeof(z->zone)));
-		rc = put(c, &k, r->time_ns, (double)z->free_blocks[i], NULL, 0);
+		rc = course_put(c, &k, r->time_ns, (double)z->free_blocks[i], NULL, 0);
 	}
 	return rc;
 }
@@ -336,20 +337,20 @@ static const struct {
 	int (*take)(struct course *c, const struct rec *r);
 } takes[] = {
 	{REC_SESSION, sizeof(struct rec_session), session_take},
-	{REC_COST, sizeof(struct rec_cost), cost_take},
+	{REC_COST, sizeof(struct rec_cost), course_cost_take},
 	{REC_TICK, sizeof(struct rec_tick), tick_take},
 	{REC_END, sizeof(struct rec_tick), end_take},
-	{REC_HEAP_TOTAL, sizeof(struct heap_total), heap_take},
-	{REC_PROCESS_MEMORY, sizeof(struct process_memory), memory_take},
+	{REC_HEAP_TOTAL, sizeof(struct heap_total), course_heap_take},
+	{REC_PROCESS_MEMORY, sizeof(struct process_memory), course_memory_take},
 	{REC_FAULTS_AGG, sizeof(struct faults_agg), faults_take},
 	{REC_FAULT, sizeof(struct fault_event), fault_take},
 	{REC_STALLS_AGG, sizeof(struct stalls_agg), stalls_take},
 	{REC_STALLS_EVENT, sizeof(struct stalls_event), stall_take},
 	{REC_SYSTEM_PRESSURE, sizeof(struct system_pressure), pressure_take},
-	{REC_FRAG_ZONE, sizeof(struct frag_zone), zone_take},
+	{REC_FRAG_ZONE, sizeof(struct frag_zone), course_zone_take},
 };
 
-static int feed(void *state, const struct rec *r)
+static int course_feed(void *state, const struct rec *r)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(takes); i++)
 		if (takes[i].kind == r->kind && r->size >= takes[i].size)
@@ -538,7 +539,7 @@ static int kind_put(const struct course_table *t, const struct course *c, u32 ki
 	return rc;
 }
 
-static int report(void *state, struct report *r)
+static int course_report(void *state, struct report *r)
 {
 	const struct course *c = state;
 	struct table *t = cells_table(r, "course", "Over time", columns, ARRAY_SIZE(columns));
@@ -552,7 +553,7 @@ static int report(void *state, struct report *r)
 	return rc;
 }
 
-static void destroy(void *state)
+static void course_destroy(void *state)
 {
 	struct course *c = state;
 
@@ -568,8 +569,8 @@ static void destroy(void *state)
 
 const struct view course_view = {
 	.size = sizeof(struct course),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.destroy = destroy,
+	.init = course_init,
+	.feed = course_feed,
+	.report = course_report,
+	.destroy = course_destroy,
 };

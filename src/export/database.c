@@ -74,7 +74,7 @@ static int failed(struct database *d, int rc)
 								: -EIO;
 }
 
-static int run(struct database *d, const struct str *sql)
+static int database_run(struct database *d, const struct str *sql)
 {
 	return sql->failed ? -ENOMEM
 			   : failed(d, sqlite3_exec(d->db, str_get(sql), NULL, NULL, NULL));
@@ -86,7 +86,7 @@ static bool is_text(const struct field *f)
 	       f->count != 1;
 }
 
-static bool is_named(const struct field *f)
+static bool database_is_named(const struct field *f)
 {
 	return !is_text(f) && (f->unit == UNIT_STRING || f->unit == UNIT_CGROUP);
 }
@@ -98,7 +98,7 @@ static void view_add(struct str *sql, const struct kind *k)
 	for (size_t i = 0; i < k->n_fields; i++) {
 		const struct field *f = &k->fields[i];
 
-		if (is_named(f))
+		if (database_is_named(f))
 			str_addf(sql, ", (SELECT %s FROM %s WHERE id = r.\"%s\") AS \"%s_name\"",
 				f->unit == UNIT_STRING ? "text" : "path",
 				f->unit == UNIT_STRING ? "string" : "cgroup", f->name, f->name);
@@ -139,7 +139,7 @@ static int table_make(struct database *d, const struct kind *k)
 	str_add(&sql, ");");
 	if (!key)
 		indices_add(&sql, k);
-	return run(d, &sql);
+	return database_run(d, &sql);
 }
 
 static int insert_prepare(struct database *d, const struct kind *k)
@@ -167,7 +167,7 @@ static int kind_make(struct database *d, const struct kind *k)
 	if (rc || dictionary_key(k->kind))
 		return rc;
 	view_add(&sql, k);
-	return run(d, &sql);
+	return database_run(d, &sql);
 }
 
 static s64 number_at(const struct rec *r, const struct field *f, size_t i)
@@ -209,7 +209,7 @@ static void numbers_add(struct str *s, const struct rec *r, const struct field *
 		str_addc(s, ']');
 }
 
-static void text_add(struct str *s, const struct rec *r, const struct field *f)
+static void database_text_add(struct str *s, const struct rec *r, const struct field *f)
 {
 	size_t room = r->size - f->offset;
 	size_t n = strnlen((const char *)r + f->offset,
@@ -231,7 +231,7 @@ static int value_bind(
 		return sqlite3_bind_int64(s, at, number_at(r, f, 0));
 	str_clear(&d->text);
 	if (f->type == FIELD_CHARS || f->type == FIELD_TEXT)
-		text_add(&d->text, r, f);
+		database_text_add(&d->text, r, f);
 	else
 		numbers_add(&d->text, r, f);
 	if (d->text.failed)
@@ -273,12 +273,12 @@ static int schema_write(struct database *d)
 		"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;"
 		"PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN;",
 		APPLICATION_ID, DATABASE_VERSION);
-	rc = run(d, &sql);
+	rc = database_run(d, &sql);
 	for (size_t i = 0; i < meta_kinds_n && !rc; i++)
 		rc = kind_make(d, &meta_kinds[i]);
 	str_clear(&sql);
 	str_add(&sql, views);
-	return rc ? rc : run(d, &sql);
+	return rc ? rc : database_run(d, &sql);
 }
 
 int database_begin(int fd, const struct schema *schema, struct database **ret, struct err *err)

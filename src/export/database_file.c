@@ -32,7 +32,7 @@ static int file_close(sqlite3_file *f)
 	return SQLITE_OK;
 }
 
-static int file_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
+static int database_file_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
 	ssize_t got = pread(fd_of(f), to, (size_t)n, at);
 
@@ -44,7 +44,7 @@ static int file_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 	return SQLITE_IOERR_SHORT_READ;
 }
 
-static int file_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
+static int database_file_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
 {
 	if (lseek(fd_of(f), at, SEEK_SET) < 0)
 		return SQLITE_IOERR_WRITE;
@@ -110,8 +110,8 @@ static int file_characteristics(sqlite3_file *f)
 static const sqlite3_io_methods methods = {
 	.iVersion = 1,
 	.xClose = file_close,
-	.xRead = file_read,
-	.xWrite = file_write,
+	.xRead = database_file_read,
+	.xWrite = database_file_write,
 	.xTruncate = file_truncate,
 	.xSync = file_sync,
 	.xFileSize = file_size,

@@ -25,7 +25,7 @@ static u64 begin_of(const struct rec *r, u64 ns)
 	return r->time_ns > ns ? r->time_ns - ns : 0;
 }
 
-static void stall_feed(struct perfetto *p, const struct rec *r)
+static void perfetto_stall_feed(struct perfetto *p, const struct rec *r)
 {
 	static const char *const names[STALLS_STEP_KIND_N] = {
 		[STALLS_WAKE] = "wake kswapd",
@@ -142,7 +142,7 @@ static void oom_feed(struct perfetto *p, const struct rec *r)
 					 r->time_ns, name, e->ustack});
 }
 
-static void memory_feed(struct perfetto *p, const struct rec *r)
+static void perfetto_memory_feed(struct perfetto *p, const struct rec *r)
 {
 	const struct process_memory *e = (const struct process_memory *)r;
 
@@ -158,7 +158,7 @@ static void heap_feed(struct perfetto *p, const struct rec *r)
 		r->time_ns, (double)e->live_bytes);
 }
 
-static void zone_feed(struct perfetto *p, const struct rec *r)
+static void perfetto_zone_feed(struct perfetto *p, const struct rec *r)
 {
 	const struct frag_zone *e = (const struct frag_zone *)r;
 	char name[80];
@@ -171,7 +171,7 @@ static void zone_feed(struct perfetto *p, const struct rec *r)
 	}
 }
 
-static void pressure_feed(struct perfetto *p, const struct rec *r)
+static void perfetto_pressure_feed(struct perfetto *p, const struct rec *r)
 {
 	static const char *const names[][2] = {
 		[SYSTEM_MEMORY] = {"memory pressure, some", "memory pressure, full"},
@@ -201,16 +201,16 @@ static const struct {
 	void (*feed)(struct perfetto *p, const struct rec *r);
 } feeds[] = {
 	{REC_SESSION, false, sizeof(struct rec_session), session_feed},
-	{REC_STALLS_EVENT, true, sizeof(struct stalls_event), stall_feed},
+	{REC_STALLS_EVENT, true, sizeof(struct stalls_event), perfetto_stall_feed},
 	{REC_RECLAIM_STALL, true, sizeof(struct reclaim_stall), reclaim_feed},
 	{REC_COMPACTION_RUN, true, sizeof(struct compaction_run), compaction_feed},
 	{REC_THP_EVENT, true, sizeof(struct thp_event), thp_feed},
 	{REC_SYSCALLS_CALL, true, sizeof(struct syscalls_call), syscall_feed},
 	{REC_OOM_KILL, true, sizeof(struct oom_kill), oom_feed},
-	{REC_PROCESS_MEMORY, false, sizeof(struct process_memory), memory_feed},
+	{REC_PROCESS_MEMORY, false, sizeof(struct process_memory), perfetto_memory_feed},
 	{REC_HEAP_TOTAL, false, sizeof(struct heap_total), heap_feed},
-	{REC_FRAG_ZONE, false, sizeof(struct frag_zone), zone_feed},
-	{REC_SYSTEM_PRESSURE, false, sizeof(struct system_pressure), pressure_feed},
+	{REC_FRAG_ZONE, false, sizeof(struct frag_zone), perfetto_zone_feed},
+	{REC_SYSTEM_PRESSURE, false, sizeof(struct system_pressure), perfetto_pressure_feed},
 };
 
 static int packets_pass(struct perfetto *p, size_t least)

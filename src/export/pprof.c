@@ -206,7 +206,7 @@ static void program_first(struct profile *p)
 	}
 }
 
-static void profile_write(struct profile *p, const struct report *r)
+static void pprof_profile_write(struct profile *p, const struct report *r)
 {
 	head_add(p, r);
 	program_first(p);
@@ -231,7 +231,7 @@ void pprof_report(const struct report *r, const struct render_options *o, struct
 	}
 	if (s.slice && !pprof_names_init(&p.names, r->stream) && !gzip_begin(&p.gzip)) {
 		p.names.kernel_addresses = o->verbose;
-		profile_write(&p, r);
+		pprof_profile_write(&p, r);
 	} else {
 		out->failed |= s.slice != NULL;
 	}

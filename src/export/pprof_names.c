@@ -141,7 +141,7 @@ struct location {
 	struct str encoded;
 };
 
-static void line_add(void *arg, const struct stack_line *l)
+static void pprof_names_line_add(void *arg, const struct stack_line *l)
 {
 	struct location *at = arg;
 	const char *name = l->function ? l->function : l->kernel ? NO_SYMBOL : NULL;
@@ -182,7 +182,7 @@ u64 pprof_location(struct pprof_names *n, u32 frame)
 		proto_u64(&at.encoded, LOCATION_MAPPING, at.mapping->id);
 	if (address)
 		proto_u64(&at.encoded, LOCATION_ADDRESS, address);
-	frame_each(n->stream, frame, line_add, &at);
+	frame_each(n->stream, frame, pprof_names_line_add, &at);
 	proto_message(&n->location_table, PROFILE_LOCATION, &at.encoded);
 	str_free(&at.encoded);
 	return *id;
@@ -216,7 +216,7 @@ static u64 build_id(struct pprof_names *n, u32 path)
 	return pprof_string(n, hex);
 }
 
-static void mapping_add(struct pprof_names *n, const struct module_key *key,
+static void pprof_names_mapping_add(struct pprof_names *n, const struct module_key *key,
 	const struct pprof_mapping *m, struct str *out)
 {
 	const char *path = stream_string(n->stream, key->path);
@@ -240,7 +240,8 @@ static void mapping_add(struct pprof_names *n, const struct module_key *key,
 void pprof_names_add(struct pprof_names *n, struct str *out)
 {
 	for (size_t i = 0; i < n->mappings.n; i++)
-		mapping_add(n, groups_key(&n->mappings, i), groups_value(&n->mappings, i), out);
+		pprof_names_mapping_add(
+			n, groups_key(&n->mappings, i), groups_value(&n->mappings, i), out);
 	str_addn(out, str_get(&n->location_table), n->location_table.len);
 	str_addn(out, str_get(&n->function_table), n->function_table.len);
 	str_addn(out, str_get(&n->string_table), n->string_table.len);

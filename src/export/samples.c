@@ -59,12 +59,12 @@ static void value_name(const struct column *c, char ret[40])
 	snprintf(ret, 40, "%.*s", (int)MIN(n, 39UL), c->name);
 }
 
-static bool is_number(const struct column *c)
+static bool samples_is_number(const struct column *c)
 {
 	return c->type == CELL_U64 || c->type == CELL_S64 || c->type == CELL_F64;
 }
 
-static void value_add(struct samples *s, size_t col, const char *name, const char *unit)
+static void samples_value_add(struct samples *s, size_t col, const char *name, const char *unit)
 {
 	const struct column *c = &s->slice->t->cols[col];
 	struct sample_value *v = &s->values[s->n_values];
@@ -100,7 +100,7 @@ static bool values_named(struct samples *s, const struct named *n)
 			continue;
 		if (!strcmp(n->values[i].column, n->main))
 			s->main = s->n_values;
-		value_add(s, (size_t)col, n->values[i].name, n->values[i].unit);
+		samples_value_add(s, (size_t)col, n->values[i].name, n->values[i].unit);
 	}
 	if (!s->n_values)
 		return false;
@@ -126,13 +126,13 @@ static void values_summed(struct samples *s)
 
 	for (size_t i = 0; i < t->n_cols; i++)
 		if ((int)i != main && column_role(&t->cols[i]) == ROLE_SUM)
-			value_add(s, i, NULL, NULL);
+			samples_value_add(s, i, NULL, NULL);
 	if (main < 0 || column_role(&t->cols[main]) != ROLE_SUM)
 		main = table_count_column(t);
 	if (s->n_values == SAMPLE_VALUES)
 		s->n_values--;
 	if (main >= 0)
-		value_add(s, (size_t)main, NULL, NULL);
+		samples_value_add(s, (size_t)main, NULL, NULL);
 	s->main = s->n_values ? s->n_values - 1 : 0;
 }
 
@@ -140,9 +140,9 @@ static void values_summed(struct samples *s)
 static void values_asked(struct samples *s)
 {
 	for (size_t i = 0; i < s->slice->n_cols; i++)
-		if (is_number(slice_column(s->slice, i)) &&
+		if (samples_is_number(slice_column(s->slice, i)) &&
 			column_role(slice_column(s->slice, i)) == ROLE_SUM)
-			value_add(s, s->slice->cols[i], NULL, NULL);
+			samples_value_add(s, s->slice->cols[i], NULL, NULL);
 }
 
 static void values_choose(const struct report *r, struct samples *s)

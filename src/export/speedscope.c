@@ -69,7 +69,7 @@ static u32 frame_number(struct drawn *d, const char *name, const struct stack_li
 	return *number - 1;
 }
 
-static void line_take(void *arg, const struct stack_line *l)
+static void speedscope_line_take(void *arg, const struct stack_line *l)
 {
 	struct drawn *d = arg;
 	_cleanup_str_ struct str name = {};
@@ -93,14 +93,14 @@ static int text_column(const struct table *t, const char *name)
 }
 
 /* Fills d->stack; the outermost frame is the task, where the rows have its name. */
-static void stack_take(struct drawn *d, size_t row)
+static void speedscope_stack_take(struct drawn *d, size_t row)
 {
 	const struct samples *s = d->samples;
 	int comm = text_column(s->slice->t, "comm");
 	const struct cell *c = comm < 0 ? NULL : samples_cell(s, row, (size_t)comm);
 
 	d->stack.n = 0;
-	stack_each(s->stream, samples_stack(s, row), line_take, d);
+	stack_each(s->stream, samples_stack(s, row), speedscope_line_take, d);
 	if (c && c->type == CELL_TEXT)
 		d->failed |= vec_push(&d->stack, frame_number(d, c->text, NULL));
 	if (!d->stack.n)
@@ -114,7 +114,7 @@ static void frames_write(struct drawn *d)
 	json_key(&d->j, "frames");
 	json_begin_array(&d->j);
 	for (size_t row = 0; row < d->samples->slice->n_rows && !d->failed; row++)
-		stack_take(d, row);
+		speedscope_stack_take(d, row);
 	json_end_array(&d->j);
 	json_end_object(&d->j);
 }
@@ -126,7 +126,7 @@ static void samples_write(struct drawn *d, size_t value)
 	for (size_t row = 0; row < d->samples->slice->n_rows && !d->failed; row++) {
 		if (!samples_value(d->samples, row, value))
 			continue;
-		stack_take(d, row);
+		speedscope_stack_take(d, row);
 		json_begin_array(&d->j);
 		for (size_t i = d->stack.n; i-- > 0;)
 			json_u64(&d->j, d->stack.v[i]);
@@ -155,7 +155,7 @@ static u64 weights_write(struct drawn *d, size_t value)
 	return total;
 }
 
-static void profile_write(struct drawn *d, size_t value)
+static void speedscope_profile_write(struct drawn *d, size_t value)
 {
 	const struct sample_value *v = &d->samples->values[value];
 	bool known = !strcmp(v->unit, "bytes") || !strcmp(v->unit, "nanoseconds");
@@ -189,14 +189,14 @@ static void profiles_write(struct drawn *d)
 			continue;
 		active = i == s->main ? n : active;
 		n++;
-		profile_write(d, i);
+		speedscope_profile_write(d, i);
 	}
 	json_end_array(&d->j);
 	json_key(&d->j, "activeProfileIndex");
 	json_u64(&d->j, active);
 }
 
-static void file_write(struct drawn *d, const struct report *r)
+static void speedscope_file_write(struct drawn *d, const struct report *r)
 {
 	_cleanup_str_ struct str name = {};
 
@@ -225,7 +225,7 @@ void speedscope_report(const struct report *r, const struct render_options *o, s
 	}
 	groups_init(&d.frames, sizeof(struct frame_key), sizeof(u32));
 	if (s.slice)
-		file_write(&d, r);
+		speedscope_file_write(&d, r);
 	out->failed |= d.failed;
 	groups_free(&d.frames);
 	vec_free(&d.stack);

@@ -314,7 +314,7 @@ static void frame_describe(struct walk *w, u64 iid, const struct stack_line *l)
 	proto_message(w->data, DATA_FRAME, &s);
 }
 
-static void line_take(void *arg, const struct stack_line *l)
+static void trace_line_take(void *arg, const struct stack_line *l)
 {
 	struct walk *w = arg;
 	const struct line_key key = {w->frame, w->line++};
@@ -331,13 +331,13 @@ static void line_take(void *arg, const struct stack_line *l)
 	w->t->failed |= vec_push(&w->iids, *iid) != 0;
 }
 
-static void frame_take(void *arg, u32 frame)
+static void trace_frame_take(void *arg, u32 frame)
 {
 	struct walk *w = arg;
 
 	w->frame = frame;
 	w->line = 0;
-	frame_each(w->t->names, frame, line_take, w);
+	frame_each(w->t->names, frame, trace_line_take, w);
 }
 
 /* Describes a stack, once. False: it is not known. */
@@ -355,7 +355,7 @@ static bool stack_describe(struct trace *t, u32 stack, struct str *data)
 		return known != NULL;
 	}
 	*known = 1;
-	stack_each_frame(t->names, stack, frame_take, &w);
+	stack_each_frame(t->names, stack, trace_frame_take, &w);
 	proto_u64(&s, STACK_IID, stack);
 	for (size_t i = w.iids.n; i-- > 0;)
 		proto_u64(&s, STACK_FRAME, w.iids.v[i]);

@@ -240,7 +240,7 @@ int ranges_remove(struct ranges *t, u64 start)
 	return 0;
 }
 
-static bool last_of(const struct ranges_node *node, struct range *ret)
+static bool ranges_last_of(const struct ranges_node *node, struct range *ret)
 {
 	if (!node)
 		return false;
@@ -277,7 +277,7 @@ static bool before(const struct ranges *t, u64 address, struct range *ret)
 	}
 	k = keys_up_to(node, address);
 	if (!k)
-		return last_of(left, ret);
+		return ranges_last_of(left, ret);
 	*ret = entry(node, k - 1);
 	return true;
 }

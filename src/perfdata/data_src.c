@@ -78,7 +78,8 @@ static bool level_private(enum data_level level)
  * set the bit "remote" and the older "remote cache" with it. A CXL node has no CPUs, and
  * processors do not say whose it is.
  */
-static enum data_place place_of(const struct data_src *d, unsigned int lvl, bool remote)
+static enum data_place perf_data_src_place_of(
+	const struct data_src *d, unsigned int lvl, bool remote)
 {
 	if (d->hops)
 		return d->hops == 1 ? DATA_LOCAL : DATA_REMOTE;
@@ -111,7 +112,7 @@ void data_src_decode(u64 v, struct data_src *ret)
 	if (d.level == DATA_LEVEL_UNKNOWN)
 		d.level = level_old(lvl);
 	d.hops = (u8)bits_of(v, 43, 3);
-	d.place = place_of(&d, lvl, bits_of(v, 37, 1));
+	d.place = perf_data_src_place_of(&d, lvl, bits_of(v, 37, 1));
 	d.snoop = snoop_of(bits_of(v, 19, 5));
 	d.forwarded = extra & 1;
 	d.peer = extra & 2;

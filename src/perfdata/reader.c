@@ -11,7 +11,8 @@
 
 #define QUEUED_DEFAULT (256UL << 20)
 
-static struct perfdata *reader_new(const char *name, int fd, const struct perfdata_options *opts)
+static struct perfdata *perf_reader_new(
+	const char *name, int fd, const struct perfdata_options *opts)
 {
 	struct perfdata *p = calloc(1, sizeof(*p));
 
@@ -35,7 +36,7 @@ static struct perfdata *reader_new(const char *name, int fd, const struct perfda
 int perfdata_open_fd(const char *name, int fd, const struct perfdata_options *opts,
 	struct perfdata **ret, struct err *err)
 {
-	_cleanup_perfdata_ struct perfdata *p = reader_new(name, fd, opts);
+	_cleanup_perfdata_ struct perfdata *p = perf_reader_new(name, fd, opts);
 	int rc;
 
 	if (!p)

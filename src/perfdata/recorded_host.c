@@ -194,7 +194,7 @@ static bool memory_sort(struct perfdata_host *h)
 	return true;
 }
 
-static int memory_take(struct perfdata_host *h, struct cursor *c)
+static int perf_recorded_host_memory_take(struct perfdata_host *h, struct cursor *c)
 {
 	u64 version = cursor_u64(c);
 	u64 block_size = cursor_u64(c);
@@ -346,7 +346,7 @@ static int feature_take(struct perfdata_host *h, u32 feature, struct cursor *c)
 	case PERFDATA_FEAT_SAMPLE_TIME:
 		return pair_take(&h->first_ns, &h->last_ns, c);
 	case PERFDATA_FEAT_MEM_TOPOLOGY:
-		return memory_take(h, c);
+		return perf_recorded_host_memory_take(h, c);
 	case PERFDATA_FEAT_CLOCKID:
 		return number_u64(&h->clock_resolution_ns, c, 0);
 	case PERFDATA_FEAT_COMPRESSED:

@@ -210,8 +210,8 @@ static int own_take(
 }
 
 /* The record at the head of a tape. 1, 0, -errno as reader_step(). */
-static int record_take(struct perfdata *p, struct tape *from, const struct perfdata_head *head,
-	u64 offset, struct entry *e)
+static int perf_source_record_take(struct perfdata *p, struct tape *from,
+	const struct perfdata_head *head, u64 offset, struct entry *e)
 {
 	int rc;
 
@@ -282,7 +282,7 @@ static int unpacked_step(struct perfdata *p, struct entry *e)
 		return packed_broken(p, "a compressed record without a size");
 	if (has < head.size)
 		return 2;
-	return record_take(p, &p->unpacked, &head, p->packed.offset, e);
+	return perf_source_record_take(p, &p->unpacked, &head, p->packed.offset, e);
 }
 
 /* What follows a record and is not wanted. */
@@ -325,7 +325,7 @@ static int raw_step(struct perfdata *p, struct entry *e)
 		return (int)have;
 	if (have < head.size)
 		return reader_stop(p, offset, NULL);
-	return record_take(p, &p->raw, &head, offset, e);
+	return perf_source_record_take(p, &p->raw, &head, offset, e);
 }
 
 int reader_step(struct perfdata *p, struct entry *e)

@@ -72,7 +72,7 @@ static u32 entries_of(const struct probe_run *run, const struct probe_table *t)
 			    : attach_table_entries(run->c, t->key_size, value);
 }
 
-static int prepare(struct bpf_object *obj, void *arg)
+static int probe_run_prepare(struct bpf_object *obj, void *arg)
 {
 	struct probe_run *run = arg;
 	const struct probe_bpf *b = run->probe->bpf;
@@ -92,7 +92,7 @@ static struct attach_spec spec_of(struct probe_run *run)
 		.needs_btf = b->needs_btf,
 		.only_load = b->only_load,
 		.options = b->options ? b->options(run->c) : 0,
-		.prepare = prepare,
+		.prepare = probe_run_prepare,
 		.arg = run,
 	};
 
@@ -247,7 +247,7 @@ static int sampler_conclude(struct probe_run *run)
 	return again && !run->c->ending ? 0 : sampler_look(run, now);
 }
 
-static int sampler_open(struct probe_run *run, struct err *err)
+static int probe_run_sampler_open(struct probe_run *run, struct err *err)
 {
 	const struct probe_sampler *s = run->probe->sampler;
 	int rc = 0;
@@ -332,7 +332,7 @@ int probe_open(struct probe_run *run, struct err *err)
 	if (!rc && run->attached && burst_wanted(p, c))
 		burst_open(&run->burst, p->bpf->bursts, c, run->attached);
 	if (!rc && p->sampler)
-		rc = sampler_open(run, err);
+		rc = probe_run_sampler_open(run, err);
 	if (!rc && probe_preloads(p, c) && !run->attached)
 		rc = source_open(run, err);
 	return rc;
@@ -356,7 +356,7 @@ int probe_fd(struct probe_run *run)
 	return run->ring ? ring_fd(run->ring) : -1;
 }
 
-static int settle(struct probe_run *run)
+static int probe_run_settle(struct probe_run *run)
 {
 	const struct probe_bpf *b = run->probe->bpf;
 
@@ -467,7 +467,7 @@ int probe_drain_ring(struct probe_run *run)
 	run->woken |= ring_woken(run->ring);
 	if (!run->records)
 		return rc;
-	rc = rc ? rc : settle(run);
+	rc = rc ? rc : probe_run_settle(run);
 	if (rc || !run->probe->bpf->single || ring_delivered(run->ring) == before)
 		return rc;
 	return losses_send(run, true);
@@ -546,7 +546,7 @@ int probe_drain(struct probe_run *run, bool sample)
 	while (rc == 1 && !(leaves = capture_leaves(run->c)));
 	rc = rc == 1 ? MIN(leaves, 0) : rc;
 	if (!rc && !run->records)
-		rc = settle(run);
+		rc = probe_run_settle(run);
 	rc = rc ? rc : tables_drain(run);
 	if (!rc && run->attached && sample && run->probe->bpf->snapshot)
 		rc = run->probe->bpf->snapshot(run->c, run->attached, &run->stacks);

@@ -26,7 +26,7 @@ static int exempt(void)
 }
 
 /* The heap keeps what is freed, so that it need not ask the kernel again. */
-static int heap_take(void)
+static int guard_heap_take(void)
 {
 	char *volatile p;
 
@@ -40,7 +40,7 @@ static int heap_take(void)
 	return 0;
 }
 
-static void stack_take(void)
+static void guard_stack_take(void)
 {
 	volatile char room[STACK_BYTES];
 
@@ -59,9 +59,9 @@ static int lock(void)
 
 int guard_memory(struct capture *c)
 {
-	int exempted = exempt(), locked = heap_take(), rc = 0;
+	int exempted = exempt(), locked = guard_heap_take(), rc = 0;
 
-	stack_take();
+	guard_stack_take();
 	if (!locked)
 		locked = lock();
 	if (!exempted && !locked)

@@ -33,7 +33,7 @@ void narrow_want_free(struct narrow_want *w)
 	vec_free(&w->tasks);
 }
 
-static void word_add(struct str *out, const char *what, const char *value)
+static void narrow_word_add(struct str *out, const char *what, const char *value)
 {
 	if (value)
 		str_addf(out, "%s%s %s", out->len ? ", " : "", what, value);
@@ -45,10 +45,10 @@ void narrow_words(const struct narrow_want *w, struct str *out)
 
 	for (size_t i = 0; i < w->tasks.n; i++)
 		str_addf(out, "%s%u", i ? "," : "pid ", w->tasks.v[i]);
-	word_add(out, "comm", w->comm);
-	word_add(out, "cgroup", w->cgroup);
-	word_add(out, "cgroup", w->container);
-	word_add(out, "from", w->from_ns ? fmt_ns(buf, w->from_ns) : NULL);
+	narrow_word_add(out, "comm", w->comm);
+	narrow_word_add(out, "cgroup", w->cgroup);
+	narrow_word_add(out, "cgroup", w->container);
+	narrow_word_add(out, "from", w->from_ns ? fmt_ns(buf, w->from_ns) : NULL);
 	if (w->to_ns)
 		str_addf(out, "%sto %s",
 			w->from_ns ? " "

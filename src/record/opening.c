@@ -13,7 +13,7 @@ struct to_open {
 };
 
 /* Is it what the command is about, and not one of all that can be had? */
-static bool is_asked_for(const struct session_config *cfg, size_t i)
+static bool opening_is_asked_for(const struct session_config *cfg, size_t i)
 {
 	return !cfg->lenient && i < cfg->n_probes - cfg->n_beside;
 }
@@ -23,7 +23,8 @@ static int probe_failed(
 {
 	const struct session_config *cfg = o->cfg;
 
-	if (is_asked_for(cfg, i) || (rc == -EPERM && cfg->needs_privilege) || rc == -EINTR) {
+	if (opening_is_asked_for(cfg, i) || (rc == -EPERM && cfg->needs_privilege) ||
+		rc == -EINTR) {
 		*err = *why;
 		return rc;
 	}
@@ -70,7 +71,8 @@ static int put_in_order(const struct opening *o, struct to_open all[SESSION_PROB
 		struct to_open p = {.i = i};
 
 		rc = probe_new(cfg->probes[i], o->c, &p.run);
-		if (rc || cfg->opt.watch_ns || is_asked_for(cfg, i) || probe_counts_on(p.run))
+		if (rc || cfg->opt.watch_ns || opening_is_asked_for(cfg, i) ||
+			probe_counts_on(p.run))
 			all[n++] = p;
 		else
 			others[n_others++] = p;

@@ -94,7 +94,7 @@ static void fraction_add(struct str *out, u8 unit, double v, bool compact)
 		str_addf(out, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
 }
 
-static void text_add(struct str *out, u8 unit, const struct cell *v, bool short_name)
+static void render_cell_text_add(struct str *out, u8 unit, const struct cell *v, bool short_name)
 {
 	_cleanup_str_ struct str name = {};
 
@@ -134,7 +134,7 @@ void cell_add(struct str *out, const struct column *c, const struct cell *v, u32
 		str_add(out, v->b ? "yes" : "no");
 		break;
 	case CELL_TEXT:
-		text_add(out, c->unit, v, how & CELL_SHORT);
+		render_cell_text_add(out, c->unit, v, how & CELL_SHORT);
 		break;
 	default:
 		str_addc(out, '-');
@@ -186,7 +186,7 @@ void cell_add_bare(struct str *out, const struct stream *s, const struct cell *v
 		str_add(out, v->b ? "true" : "false");
 		break;
 	case CELL_TEXT:
-		text_add(out, UNIT_NONE, v, false);
+		render_cell_text_add(out, UNIT_NONE, v, false);
 		break;
 	case CELL_STACK:
 		stack_lines(s, v->stack, false, frame_join, &j);

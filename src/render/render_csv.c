@@ -28,7 +28,7 @@ static void field_add(struct str *out, const char *text)
 	str_addc(out, '"');
 }
 
-static void text_add(struct str *out, const char *text)
+static void render_csv_text_add(struct str *out, const char *text)
 {
 	_cleanup_str_ struct str marked = {};
 
@@ -108,7 +108,7 @@ static void cell_line(struct str *out, const struct report *r, const struct cell
 
 	cell_add_bare(&cell, r->stream, c);
 	if (c->type == CELL_TEXT || c->type == CELL_STACK)
-		text_add(out, str_get(&cell));
+		render_csv_text_add(out, str_get(&cell));
 	else
 		field_add(out, str_get(&cell));
 	out->failed |= cell.failed;
@@ -141,7 +141,7 @@ static void lines_field(struct str *out, const char *const lines[FINDING_LINES])
 		str_add_escaped(&all, lines[i]);
 	}
 	str_addc(out, ',');
-	text_add(out, str_get(&all));
+	render_csv_text_add(out, str_get(&all));
 }
 
 static void text_field(struct str *out, const char *text)
@@ -150,7 +150,7 @@ static void text_field(struct str *out, const char *text)
 
 	str_add_escaped(&s, text ? text : "");
 	str_addc(out, ',');
-	text_add(out, str_get(&s));
+	render_csv_text_add(out, str_get(&s));
 }
 
 /* Findings are the rows of a report that has no others. */

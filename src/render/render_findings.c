@@ -13,7 +13,8 @@ static enum style level_style(int level)
 					: STYLE_BLUE;
 }
 
-static void level_add(struct str *out, const struct finding *f, const struct render_options *o)
+static void render_findings_level_add(
+	struct str *out, const struct finding *f, const struct render_options *o)
 {
 	const char *name = finding_level_name(f->level);
 
@@ -68,7 +69,7 @@ static void finding_add(
 
 	str_addf(out, "%zu. ", number);
 	s.margin = out->len - before;
-	level_add(out, f, o);
+	render_findings_level_add(out, f, o);
 	indent = s.margin + LABEL_WIDTH;
 	wrap_add_styled(out, f->title ? f->title : f->rule, indent, indent, o, STYLE_BOLD);
 	lines_section(&s, "evidence", f->evidence, false);
@@ -89,7 +90,7 @@ static void elsewhere_add(struct str *out, const struct report *r, const struct 
 	wrap_add_styled(out, "ELSEWHERE ON THIS MACHINE", 0, 0, o, STYLE_BOLD);
 	vec_each (f, &r->elsewhere) {
 		pad_add(out, 3);
-		level_add(out, f, o);
+		render_findings_level_add(out, f, o);
 		wrap_add(out, f->title ? f->title : f->rule, 3 + LABEL_WIDTH, 3 + LABEL_WIDTH,
 			prose_width(o));
 	}

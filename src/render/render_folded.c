@@ -15,7 +15,7 @@ struct fold {
 };
 
 /* Names with the two characters that mean something in the format replaced. */
-static void name_add(struct str *out, const char *name)
+static void render_folded_name_add(struct str *out, const char *name)
 {
 	size_t from = out->len;
 
@@ -34,7 +34,7 @@ struct names {
 };
 
 /* The bare name, so that all calls from one function fall together. */
-static void names_add(void *arg, const struct stack_line *l)
+static void render_folded_names_add(void *arg, const struct stack_line *l)
 {
 	struct names *ns = arg;
 	struct stack_line bare = *l;
@@ -45,7 +45,7 @@ static void names_add(void *arg, const struct stack_line *l)
 		str_add(&raw, l->function);
 	else
 		stack_line_add(&raw, &bare, false);
-	name_add(&name, str_get(&raw));
+	render_folded_name_add(&name, str_get(&raw));
 	if (l->kernel)
 		str_add(&name, "_[k]");
 	if (raw.failed || name.failed || vec_push(&ns->v, name.buf))
@@ -58,7 +58,7 @@ static void stack_fold(struct str *out, const struct stream *s, u32 stack)
 {
 	struct names ns = {};
 
-	stack_each(s, stack, names_add, &ns);
+	stack_each(s, stack, render_folded_names_add, &ns);
 	for (size_t i = ns.v.n; i-- > 0;) {
 		if (out->len)
 			str_addc(out, ';');
@@ -73,7 +73,7 @@ struct fold_columns {
 	int stack, weight, to, comm; /* -1: none */
 };
 
-static bool is_number(const struct column *c)
+static bool render_folded_is_number(const struct column *c)
 {
 	return c->type == CELL_U64 || c->type == CELL_S64 || c->type == CELL_F64;
 }
@@ -84,7 +84,7 @@ static int weight_column(const struct report *r, const struct slice *v)
 	for (size_t i = 0; i < v->n_cols; i++) {
 		const struct column *c = slice_column(v, i);
 
-		if (r->fields ? is_number(c) : c->flags & COL_WEIGHT)
+		if (r->fields ? render_folded_is_number(c) : c->flags & COL_WEIGHT)
 			return (int)v->cols[i];
 	}
 	for (size_t i = 0; r->fields && i < v->t->n_cols; i++)
@@ -130,7 +130,7 @@ static void row_fold(struct str *line, const struct stream *s, const struct tabl
 	const struct cell *comm = cols->comm < 0 ? NULL : table_cell(t, row, (size_t)cols->comm);
 
 	if (comm && comm->type == CELL_TEXT)
-		name_add(line, comm->text);
+		render_folded_name_add(line, comm->text);
 	if (stack->type == CELL_STACK)
 		stack_fold(line, s, stack->stack);
 	if (!line->len)

@@ -48,7 +48,7 @@ void grid_close(struct grid *g)
 }
 
 /* May the column stick out to the right? */
-static bool is_whole(const struct grid *g, size_t i)
+static bool render_grid_is_whole(const struct grid *g, size_t i)
 {
 	return i + 1 == g->n && g->cols[i].col->flags & COL_WHOLE;
 }
@@ -66,7 +66,7 @@ static void grid_measure(struct grid *g)
 			cell_add(&cell, c->col, slice_cell(g->slice, row, c->slice_col), g->how);
 			wide = MAX(wide, text_width(str_get(&cell)));
 		}
-		c->natural = is_whole(g, i) ? head : wide;
+		c->natural = render_grid_is_whole(g, i) ? head : wide;
 		c->min = c->natural;
 		if (c->col->type == CELL_TEXT) {
 			c->min = c->col->unit == UNIT_CGROUP ? CGROUP_MIN : TEXT_MIN;
@@ -219,9 +219,9 @@ int grid_open_fixed(const struct slice *v, const struct render_options *o, struc
 		size_t head = text_width(c->col->title);
 		bool rest = i + 1 == g.n && c->col->type == CELL_TEXT;
 
-		c->natural = MAX(head, is_whole(&g, i) ? 0
-				       : rest          ? line_width(o)
-						       : fixed_width(c->col));
+		c->natural = MAX(head, render_grid_is_whole(&g, i) ? 0
+				       : rest                      ? line_width(o)
+								   : fixed_width(c->col));
 		c->min = c->col->type == CELL_TEXT ? MAX(head, TEXT_MIN) : c->natural;
 	}
 	while (!grid_fit(&g, width) && g.n > 1)
@@ -231,7 +231,7 @@ int grid_open_fixed(const struct slice *v, const struct render_options *o, struc
 }
 
 /* The text of one cell in its place; nothing is padded at the end of a line. */
-static void place_add(struct str *out, const struct grid *g, size_t i, const char *text)
+static void render_grid_place_add(struct str *out, const struct grid *g, size_t i, const char *text)
 {
 	const struct grid_column *c = &g->cols[i];
 	size_t wide = text_width(text), pad = wide < c->width ? c->width - wide : 0;
@@ -240,7 +240,7 @@ static void place_add(struct str *out, const struct grid *g, size_t i, const cha
 		pad_add(out, GAP);
 	if (c->right)
 		pad_add(out, pad);
-	if (c->col->type == CELL_TEXT && !g->o->wide && !is_whole(g, i))
+	if (c->col->type == CELL_TEXT && !g->o->wide && !render_grid_is_whole(g, i))
 		shrink_add(out, text, c->width);
 	else
 		str_add(out, text);
@@ -251,7 +251,7 @@ static void place_add(struct str *out, const struct grid *g, size_t i, const cha
 void grid_head_add(struct str *out, const struct grid *g)
 {
 	for (size_t i = 0; i < g->n; i++)
-		place_add(out, g, i, g->cols[i].col->title);
+		render_grid_place_add(out, g, i, g->cols[i].col->title);
 	str_addc(out, '\n');
 }
 
@@ -264,7 +264,7 @@ void grid_row_add(struct str *out, const struct grid *g, size_t row)
 
 		str_clear(&cell);
 		cell_add(&cell, c->col, slice_cell(g->slice, row, c->slice_col), g->how);
-		place_add(out, g, i, str_get(&cell));
+		render_grid_place_add(out, g, i, str_get(&cell));
 	}
 	str_addc(out, '\n');
 }

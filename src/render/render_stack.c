@@ -32,7 +32,7 @@ static bool is_own(const struct stack_line *l)
 	       (l->function || !l->inlined);
 }
 
-static void frame_add(void *arg, const struct stack_line *l)
+static void render_stack_frame_add(void *arg, const struct stack_line *l)
 {
 	struct frames *f = arg;
 	_cleanup_str_ struct str escaped = {};
@@ -96,7 +96,8 @@ static void frames_fold(struct frames *f)
 	}
 }
 
-static void line_add(struct str *out, const struct frame_line *l, const struct render_options *o)
+static void render_stack_line_add(
+	struct str *out, const struct frame_line *l, const struct render_options *o)
 {
 	char note[48] = "";
 	size_t room = line_width(o) - INDENT;
@@ -144,7 +145,7 @@ static void frames_print(struct str *out, const struct frames *f, size_t limit)
 		if (n > limit && i >= inner && i < n - outer && i != own)
 			continue;
 		gap_add(out, i - shown, i >= n - outer);
-		line_add(out, &f->lines.v[i], f->o);
+		render_stack_line_add(out, &f->lines.v[i], f->o);
 		shown = i + 1;
 	}
 }
@@ -156,7 +157,7 @@ void stack_text_add(struct str *out, const struct report *r, const struct table 
 	size_t limit = o->wide ? (size_t)-1 : t->stack_limit ? t->stack_limit : SHOWN;
 	_cleanup_(frames_free) struct frames f = {.o = o};
 
-	stack_each(r->stream, stack, frame_add, &f);
+	stack_each(r->stream, stack, render_stack_frame_add, &f);
 	if (!o->wide)
 		frames_fold(&f);
 	frames_print(out, &f, limit);

@@ -138,8 +138,8 @@ static void below_add(struct str *out, const struct report *r, const struct slic
 	}
 }
 
-static void row_add(struct str *out, const struct report *r, const struct grid *g, size_t row,
-	const struct render_options *o)
+static void render_table_row_add(struct str *out, const struct report *r, const struct grid *g,
+	size_t row, const struct render_options *o)
 {
 	if (g->n)
 		grid_row_add(out, g, row);
@@ -177,7 +177,7 @@ static void help_add(struct str *out, const struct slice *v, const struct render
 	}
 }
 
-static void rows_add(struct str *out, const struct report *r, const struct slice *v,
+static void render_table_rows_add(struct str *out, const struct report *r, const struct slice *v,
 	const struct render_options *o)
 {
 	bool airy = count_columns(v, CELL_STACK) || count_columns(v, CELL_HIST);
@@ -192,7 +192,7 @@ static void rows_add(struct str *out, const struct report *r, const struct slice
 	for (size_t row = 0; row < v->n_rows; row++) {
 		if (row && airy)
 			str_addc(out, '\n');
-		row_add(out, r, &g, row, o);
+		render_table_row_add(out, r, &g, row, o);
 	}
 	if (v->n_cut)
 		str_addf(
@@ -214,7 +214,7 @@ void table_add(struct str *out, const struct report *r, const struct slice *v, b
 		wrap_add(out, v->t->empty, 0, 0, prose_width(o));
 		return;
 	}
-	rows_add(out, r, v, o);
+	render_table_rows_add(out, r, v, o);
 	if (o->verbose)
 		help_add(out, v, o);
 }
@@ -238,7 +238,7 @@ void table_add_rows(struct str *out, const struct report *r, const struct table 
 	if (first && g.n)
 		grid_head_add(out, &g);
 	for (size_t row = from; row < v.n_rows; row++)
-		row_add(out, r, &g, row, o);
+		render_table_row_add(out, r, &g, row, o);
 	grid_close(&g);
 	slice_close(&v);
 }

@@ -3,7 +3,8 @@
 
 #include "render/renderers.h"
 
-static void notes_add(struct str *out, const struct report *r, const struct render_options *o)
+static void render_text_notes_add(
+	struct str *out, const struct report *r, const struct render_options *o)
 {
 	if (r->notes.n && out->len)
 		str_addc(out, '\n');
@@ -40,7 +41,7 @@ void text_report(const struct report *r, const struct render_options *o, struct 
 	if (!o->quiet && !r->has_findings)
 		findings_add_outlook(&text, r, o);
 	if (!o->quiet)
-		notes_add(&text, r, o);
+		render_text_notes_add(&text, r, o);
 	out->failed |= text.failed;
 	str_add(out, str_get(&text));
 }
@@ -58,7 +59,7 @@ void text_end(const struct report *r, const struct render_options *o, struct str
 	str_addc(out, '\n');
 	header_add_totals(out, r, o);
 	findings_add_outlook(out, r, o);
-	notes_add(out, r, o);
+	render_text_notes_add(out, r, o);
 }
 
 static struct render_options widened(const struct render_options *o)

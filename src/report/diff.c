@@ -314,7 +314,7 @@ static struct table *changes_table(struct report *r, const struct diff_match *m)
 }
 
 /* Of a row that changed by less than that, with --min. */
-static bool is_small(
+static bool diff_is_small(
 	const struct diff_match *m, const struct diff_row *row, const struct diff_result *res)
 {
 	struct diff_amount a[2];
@@ -335,7 +335,7 @@ static int changes_add(
 
 	stack_copy_init(&copy, m->spec->sides[0]->stream, into);
 	for (size_t i = 0; i < m->rows.n && !rc; i++)
-		if (!is_small(m, &m->rows.v[i], res))
+		if (!diff_is_small(m, &m->rows.v[i], res))
 			rc = row_show(r, m, &m->rows.v[i], t, &copy);
 	stack_copy_free(&copy);
 	return rc;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const struct table *table_find(const struct report *r, const char *name)
+static const struct table *diff_match_table_find(const struct report *r, const char *name)
 {
 	vec_each (t, &r->tables)
 		if (!strcmp((*t)->name, name))
@@ -97,7 +97,7 @@ static int keys_choose(struct diff_match *m)
 	return rc;
 }
 
-static int columns_choose(struct diff_match *m)
+static int diff_match_columns_choose(struct diff_match *m)
 {
 	const struct table *t = m->runs.v[1].table;
 	int rc = 0;
@@ -297,7 +297,7 @@ static int run_add(struct diff_match *m, u32 side, const struct report *r, const
 int diff_join(struct diff_match *m, u32 side, const struct report *r, const char *name,
 	struct stream *into)
 {
-	const struct table *t = table_find(r, name);
+	const struct table *t = diff_match_table_find(r, name);
 	_cleanup_free_ size_t *keys = reallocarray(NULL, m->keys.n + 1, sizeof(*keys));
 	_cleanup_free_ int *cols = reallocarray(NULL, m->cols.n + 1, sizeof(*cols));
 	int rc = keys && cols ? t ? columns_find(m, t, keys, cols) : -ENOENT : -ENOMEM;
@@ -336,8 +336,8 @@ struct part {
 	u32 n;
 };
 
-static void part_add(struct part *p, const struct diff_match *m, const struct diff_entry *e,
-	const struct diff_column *c)
+static void diff_match_part_add(struct part *p, const struct diff_match *m,
+	const struct diff_entry *e, const struct diff_column *c)
 {
 	const struct cell *error = error_cell(m, e, c);
 	long double v;
@@ -396,7 +396,7 @@ void diff_amounts(const struct diff_match *m, const struct diff_row *row,
 		struct part p = {};
 
 		for (; e < end && e->run == number; e++)
-			part_add(&p, m, e, c);
+			diff_match_part_add(&p, m, e, c);
 		amount_add(&ret[run->side], m, run, c, &p);
 	}
 	amounts_end(m, c, ret);
@@ -410,7 +410,7 @@ int diff_totals(const struct diff_match *m, const struct diff_column *c, struct 
 	if (!parts)
 		return -ENOMEM;
 	vec_each (e, &m->entries)
-		part_add(&parts[e->run], m, e, c);
+		diff_match_part_add(&parts[e->run], m, e, c);
 	for (size_t i = 0; i < m->runs.n; i++)
 		amount_add(&ret[m->runs.v[i].side], m, &m->runs.v[i], c, &parts[i]);
 	amounts_end(m, c, ret);
@@ -520,12 +520,12 @@ int diff_begin(const struct diff_spec *s, const char *name, struct diff_match **
 	m->spec = s;
 	texts_init(&m->texts);
 	for (u32 side = 0; side < 2 && !rc; side++) {
-		const struct table *t = table_find(s->sides[side], name);
+		const struct table *t = diff_match_table_find(s->sides[side], name);
 
 		rc = t ? run_add(m, side, s->sides[side], t) : -ENOENT;
 	}
 	if (!rc)
-		rc = columns_choose(m);
+		rc = diff_match_columns_choose(m);
 	for (u32 side = 0; side < 2 && !rc; side++)
 		rc = first_add(m, side);
 	texts_forget(&m->texts);

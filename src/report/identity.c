@@ -139,7 +139,7 @@ struct frames {
 	bool failed;
 };
 
-static void frame_add(void *arg, const struct stack_line *l)
+static void identity_frame_add(void *arg, const struct stack_line *l)
 {
 	struct frames *f = arg;
 	u32 number = l->function ? function_number(f->ts, l->function) : place_number(f->ts, l);
@@ -155,7 +155,7 @@ static int stack_add(struct texts *ts, const struct stream *s, u32 stack, identi
 
 	if (vec_push(out, 0))
 		return -ENOMEM;
-	stack_each(s, stack, frame_add, &f);
+	stack_each(s, stack, identity_frame_add, &f);
 	out->v[at] = (u32)(out->n - at);
 	return f.failed ? -ENOMEM : 0;
 }

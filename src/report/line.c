@@ -28,7 +28,7 @@ static void literal_add(struct line *l, const char *text, size_t n)
 
 /* %s: in a command a word of its own, or a part of one; in a sentence text, where a backtick would
  * begin a command. */
-static void text_add(struct line *l, const char *text, int most)
+static void report_line_text_add(struct line *l, const char *text, int most)
 {
 	size_t n = strnlen(text, most < 0 ? SIZE_MAX : (size_t)most);
 	_cleanup_free_ char *copy = strndup(text, n);
@@ -84,7 +84,7 @@ static void line_format(struct line *l, const char *fmt, va_list ap)
 		if (*fmt == '%')
 			str_addc(&l->text, '%');
 		else if (*fmt == 's')
-			text_add(l, va_arg(ap, const char *), c.most);
+			report_line_text_add(l, va_arg(ap, const char *), c.most);
 		else if (strchr("efgEG", *fmt))
 			str_addf(&l->text, c.text, va_arg(ap, double));
 		else if (c.wide)
@@ -95,7 +95,7 @@ static void line_format(struct line *l, const char *fmt, va_list ap)
 	}
 }
 
-static const char *line_take(struct report *r, const struct line *l)
+static const char *report_line_take(struct report *r, const struct line *l)
 {
 	return l->text.failed ? "" : report_textn(r, str_get(&l->text), l->text.len);
 }
@@ -105,7 +105,7 @@ static const char *line_text(struct report *r, const char *fmt, va_list ap)
 	_cleanup_(line_free) struct line l = {};
 
 	line_format(&l, fmt, ap);
-	return line_take(r, &l);
+	return report_line_take(r, &l);
 }
 
 void report_next(struct report *r, const char *fmt, ...)
@@ -154,8 +154,8 @@ void finding_command(
 	for (size_t n; words; words = words[n] ? words + n + 1 : NULL) {
 		n = strcspn(words, COMMAND_WORD_END);
 		str_addc(&l.text, ' ');
-		text_add(&l, words, (int)n);
+		report_line_text_add(&l, words, (int)n);
 	}
 	str_addc(&l.text, '`');
-	*to = line_take(r, &l);
+	*to = report_line_take(r, &l);
 }

@@ -83,7 +83,7 @@ static bool is_name_of_number(const struct table *t, size_t row, const char *nam
 
 /* What a row is of. Two rows of the same are seen as such where they are fitted, and so are two
  * that only seem to be: then the numbers do not add up. */
-static u64 key_of(const struct table *t, size_t row)
+static u64 report_parts_key_of(const struct table *t, size_t row)
 {
 	u64 h = 0;
 
@@ -212,7 +212,7 @@ static int row_take(struct part_table *t, const struct table *from, size_t row, 
 {
 	size_t before = t->words.n;
 	bool any = false;
-	int rc = vec_push(&t->words, key_of(from, row));
+	int rc = vec_push(&t->words, report_parts_key_of(from, row));
 
 	if (!rc)
 		rc = vec_push(&t->words, part);
@@ -259,7 +259,7 @@ static bool rows_index(const struct table *t, struct groups *ret)
 {
 	groups_init(ret, sizeof(u64), sizeof(u64));
 	for (size_t row = 0; row < t->n_rows; row++) {
-		u64 key = key_of(t, row), *at = groups_get(ret, &key);
+		u64 key = report_parts_key_of(t, row), *at = groups_get(ret, &key);
 
 		if (!at || *at)
 			return false;

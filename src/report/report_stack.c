@@ -83,7 +83,7 @@ void stack_each(const struct stream *s, u32 stack,
 	stack_each_frame(s, stack, frame_lines, &of);
 }
 
-static void place_add(struct str *out, const struct stack_line *l, bool full)
+static void report_stack_place_add(struct str *out, const struct stack_line *l, bool full)
 {
 	const char *module = l->module ? l->module : l->kernel ? "kernel" : NULL;
 
@@ -104,7 +104,7 @@ void stack_line_add(struct str *out, const struct stack_line *l, bool full)
 {
 	if (l->function) {
 		str_add(out, l->function);
-		place_add(out, l, full);
+		report_stack_place_add(out, l, full);
 	} else if (l->kernel && !full) { /* a kernel address is for -v only */
 		str_add(out, NO_SYMBOL);
 	} else if (l->module && !l->inlined) {

@@ -39,7 +39,8 @@ static bool is_taken(const struct stream *s, enum what what, u32 id)
 }
 
 /* The new number of what had this one. *ret_new: it is not there yet. */
-static int number_of(struct stack_copy *c, enum what what, u32 id, u32 *ret, bool *ret_new)
+static int stack_copy_number_of(
+	struct stack_copy *c, enum what what, u32 id, u32 *ret, bool *ret_new)
 {
 	struct copy_key k = {.what = what, .id = id};
 	u32 *number = groups_get(&c->copied, &k);
@@ -82,7 +83,7 @@ static int string_copy(struct stack_copy *c, u32 id, u32 *ret)
 	*ret = 0;
 	if (!text)
 		return 0;
-	rc = number_of(c, STRING, id, ret, &is_new);
+	rc = stack_copy_number_of(c, STRING, id, ret, &is_new);
 	if (rc || !is_new)
 		return rc;
 	r = (struct rec_string *)record_like(
@@ -119,7 +120,7 @@ static int frame_copy(struct stack_copy *c, u32 id, u32 *ret)
 	const struct rec_frame *f = stream_frame(c->from, id);
 	const struct rec_symbol *sym = stream_symbol(c->from, id);
 	bool is_new;
-	int rc = number_of(c, FRAME, id, ret, &is_new);
+	int rc = stack_copy_number_of(c, FRAME, id, ret, &is_new);
 
 	if (rc || !is_new)
 		return rc;
@@ -145,7 +146,7 @@ int stack_copy(struct stack_copy *c, u32 stack, u32 *ret)
 	int rc = 0;
 
 	if (st)
-		rc = number_of(c, STACK, stack, &number, &is_new);
+		rc = stack_copy_number_of(c, STACK, stack, &number, &is_new);
 	if (rc || !st || !is_new) {
 		*ret = number;
 		return rc;

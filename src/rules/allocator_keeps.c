@@ -18,7 +18,7 @@ struct state {
 	struct groups heaps; /* of a process and an allocator -> struct held_heap, the last */
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int allocator_keeps_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -26,7 +26,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return held_rule_init(&s->held, o, err);
 }
 
-static int feed(void *v, const struct rec *rec)
+static int allocator_keeps_rule_feed(void *v, const struct rec *rec)
 {
 	const struct held_heap *r = (const void *)rec;
 	struct state *s = v;
@@ -61,7 +61,7 @@ static u64 kept_in_all(const struct held_heap *h)
 		     ((double)MIN(h->system_bytes, h->anon_bytes) / (double)walked));
 }
 
-static void tell_try(struct report *r, struct finding *x, const struct held_heap *h)
+static void allocator_keeps_tell_try(struct report *r, struct finding *x, const struct held_heap *h)
 {
 	char a[UNIT_BUF];
 
@@ -120,7 +120,7 @@ static void other_look(struct report *r, const struct held_heap *h)
 	give_back_tell(r, x, &g);
 }
 
-static void tell(struct report *r, const struct held_heap *h, int level)
+static void allocator_keeps_tell(struct report *r, const struct held_heap *h, int level)
 {
 	struct finding *x = report_finding(r, level, "allocator-keeps");
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
@@ -155,10 +155,10 @@ static void tell(struct report *r, const struct held_heap *h, int level)
 	x->why = "free() returns memory to malloc, and glibc returns it to the kernel only from "
 		 "the end of an arena: one live block there keeps all free memory below it. "
 		 "Threads have arenas of their own and cannot use what is free in others.";
-	tell_try(r, x, h);
+	allocator_keeps_tell_try(r, x, h);
 }
 
-static int report(void *v, struct report *r)
+static int allocator_keeps_rule_report(void *v, struct report *r)
 {
 	const struct state *s = v;
 
@@ -169,12 +169,12 @@ static int report(void *v, struct report *r)
 		if (h->allocator)
 			other_look(r, h);
 		else if (level >= 0 && (double)h->kept_bytes >= KEPT_PART * (double)looked_at(h))
-			tell(r, h, level);
+			allocator_keeps_tell(r, h, level);
 	}
 	return 0;
 }
 
-static void reset(void *v)
+static void allocator_keeps_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -182,7 +182,7 @@ static void reset(void *v)
 	held_rule_reset(&s->held);
 }
 
-static void destroy(void *v)
+static void allocator_keeps_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -192,9 +192,9 @@ static void destroy(void *v)
 
 const struct view rule_allocator_keeps = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = allocator_keeps_rule_init,
+	.feed = allocator_keeps_rule_feed,
+	.report = allocator_keeps_rule_report,
+	.reset = allocator_keeps_rule_reset,
+	.destroy = allocator_keeps_rule_destroy,
 };

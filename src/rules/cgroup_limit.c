@@ -35,7 +35,7 @@ struct state {
 	struct groups heaps; /* see heap_room.h */
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int cgroup_limit_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -49,7 +49,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int stall_feed(struct state *s, const struct stalls_agg *r)
+static int cgroup_limit_stall_feed(struct state *s, const struct stalls_agg *r)
 {
 	u64 *ns = r->kind == STALLS_CHARGE ? groups_get(&s->sums.by, &r->cgroup) : NULL;
 
@@ -61,7 +61,7 @@ static int stall_feed(struct state *s, const struct stalls_agg *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int cgroup_limit_rule_feed(void *v, const struct rec *r)
 {
 	struct state *s = v;
 
@@ -71,7 +71,7 @@ static int feed(void *v, const struct rec *r)
 		r->kind == REC_LOOKUPS_SAMPLED)
 		return kept_feed(&s->kept, r);
 	if (r->kind == REC_STALLS_AGG)
-		return kept_feed(&s->kept, r) ?: stall_feed(s, (const void *)r);
+		return kept_feed(&s->kept, r) ?: cgroup_limit_stall_feed(s, (const void *)r);
 	if (r->kind == REC_PROCESS_MEMORY)
 		return group_members_feed(&s->members, (const void *)r)
 			       ?: heap_room_feed(&s->heaps, (const void *)r);
@@ -213,8 +213,8 @@ static bool has_swap_room(const struct facts *f, const struct cgroup_usage *cg)
 
 #define STREAM_RISK 0.25 /* of the time: who waits so long for room is held up by its limit */
 
-static int level_of(const struct state *s, const struct report *r, const struct cgroup_usage *cg,
-	const struct pain *p)
+static int cgroup_limit_level_of(const struct state *s, const struct report *r,
+	const struct cgroup_usage *cg, const struct pain *p)
 {
 	bool near = cg->usage_bytes >= cg->limit_bytes / 20 * 19;
 	int level = share_level(report_share(r, p->stalled_ns), 0.01, 0.05, 0.25);
@@ -510,7 +510,8 @@ static void tell_cure(struct report *r, struct finding *f, const struct state *s
 	finding_line(r, f->verify, "`memwhy check --for 30s -g %s`", dir);
 }
 
-static const char *why_of(const struct cgroup_usage *cg, const struct pain *p, int level)
+static const char *cgroup_limit_why_of(
+	const struct cgroup_usage *cg, const struct pain *p, int level)
 {
 	if (level == LEVEL_NOTE && is_far(cg, p))
 		return "It reads many times what the limit has room for: each page is evicted "
@@ -542,8 +543,8 @@ static const char *limit_text(const struct cgroup_usage *cg, const struct pain *
 			   : "is near its memory limit";
 }
 
-static void tell(struct report *r, const struct state *s, const struct cgroup_usage *cg,
-	const struct pain *p, int level)
+static void cgroup_limit_tell(struct report *r, const struct state *s,
+	const struct cgroup_usage *cg, const struct pain *p, int level)
 {
 	struct finding *f = report_finding(r, level, is_high(cg) ? "memory-high" : "cgroup-limit");
 	const char *path = stream_cgroup(r->stream, cg->cgroup), *dir;
@@ -579,7 +580,7 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	tell_keeper(r, f, s, cg);
 	if (heap_room_exceeds(&s->heaps, r, cg, &heap))
 		heap_room_tell(r, f, &heap, cg);
-	f->why = why_of(cg, p, level);
+	f->why = cgroup_limit_why_of(cg, p, level);
 	tell_cure(r, f, s, cg, p, dir);
 }
 
@@ -635,17 +636,19 @@ static void look_at_high(struct report *r, const struct state *s, const struct c
 		return;
 	p = pain_of(s, r, &at);
 	p.max_bytes = cg->limit_bytes;
-	tell(r, s, &at, &p, high_level(r, &at, &p));
+	cgroup_limit_tell(r, s, &at, &p, high_level(r, &at, &p));
 }
 
-static int report(void *v, struct report *r)
+static int cgroup_limit_rule_report(void *v, struct report *r)
 {
 	const struct state *s = v;
 
 	for (size_t i = 0; i < s->sums.facts.cgroups.n; i++) {
 		struct cgroup_usage cg = facts_cgroup_fullest(&s->sums.facts, i);
 		struct pain p = pain_of(s, r, &cg);
-		int level = cg.limit_bytes == CGROUP_USAGE_NONE ? -1 : level_of(s, r, &cg, &p);
+		int level = cg.limit_bytes == CGROUP_USAGE_NONE
+				    ? -1
+				    : cgroup_limit_level_of(s, r, &cg, &p);
 
 		if (hangs(&cg)) {
 			tell_hangs(r, s, &cg);
@@ -653,12 +656,12 @@ static int report(void *v, struct report *r)
 		}
 		look_at_high(r, s, &cg);
 		if (level >= 0 && (p.hits || !cgroup_is_throttled(&cg)))
-			tell(r, s, &cg, &p, level);
+			cgroup_limit_tell(r, s, &cg, &p, level);
 	}
 	return 0;
 }
 
-static void reset(void *v)
+static void cgroup_limit_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -669,7 +672,7 @@ static void reset(void *v)
 	groups_clear(&s->heaps);
 }
 
-static void destroy(void *v)
+static void cgroup_limit_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -682,9 +685,9 @@ static void destroy(void *v)
 
 const struct view rule_cgroup_limit = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = cgroup_limit_rule_init,
+	.feed = cgroup_limit_rule_feed,
+	.report = cgroup_limit_rule_report,
+	.reset = cgroup_limit_rule_reset,
+	.destroy = cgroup_limit_rule_destroy,
 };

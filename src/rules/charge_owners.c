@@ -70,7 +70,7 @@ void kept_free(struct kept *k)
 	groups_free(&k->waits);
 }
 
-static int process_feed(struct kept *k, const struct held_process *r)
+static int charge_owners_process_feed(struct kept *k, const struct held_process *r)
 {
 	struct held_process *p = groups_get(&k->processes, &r->tgid);
 
@@ -113,7 +113,7 @@ int kept_feed(struct kept *k, const struct rec *r)
 {
 	switch (r->kind) {
 	case REC_HELD_PROCESS:
-		return process_feed(k, (const void *)r);
+		return charge_owners_process_feed(k, (const void *)r);
 	case REC_LOOKUPS_AGG:
 		return misses_feed(k, (const void *)r);
 	case REC_STALLS_AGG:

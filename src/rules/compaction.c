@@ -46,7 +46,7 @@ struct state {
 	struct groups zones; /* zone_key -> struct zone */
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int compaction_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -94,7 +94,7 @@ static int feed_zone(struct state *s, const struct compaction_zone *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int compaction_rule_feed(void *v, const struct rec *rec)
 {
 	struct state *s = v;
 	const struct compaction_agg *a = (const void *)rec;
@@ -337,7 +337,7 @@ static int report_failing(const struct state *s, struct report *r, int good)
 	return rc;
 }
 
-static int report(void *v, struct report *r)
+static int compaction_rule_report(void *v, struct report *r)
 {
 	struct state *s = v;
 	int good = success(r), rc = 0;
@@ -351,7 +351,7 @@ static int report(void *v, struct report *r)
 	return rc || good < 0 ? rc : report_failing(s, r, good);
 }
 
-static void reset(void *v)
+static void compaction_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -360,7 +360,7 @@ static void reset(void *v)
 	facts_reset(&s->facts);
 }
 
-static void destroy(void *v)
+static void compaction_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -370,9 +370,9 @@ static void destroy(void *v)
 
 const struct view rule_compaction = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = compaction_rule_init,
+	.feed = compaction_rule_feed,
+	.report = compaction_rule_report,
+	.reset = compaction_rule_reset,
+	.destroy = compaction_rule_destroy,
 };

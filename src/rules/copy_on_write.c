@@ -47,7 +47,7 @@ struct program {
 	bool told;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int copy_on_write_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	(void)o;
 	(void)err;
@@ -55,7 +55,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int made_feed(struct rule_sums *s, const struct waits_made *r)
+static int copy_on_write_made_feed(struct rule_sums *s, const struct waits_made *r)
 {
 	struct copies *p = r->kind == WAITS_FORKED ? groups_get(&s->by, &r->tgid) : NULL;
 
@@ -64,7 +64,7 @@ static int made_feed(struct rule_sums *s, const struct waits_made *r)
 	return r->kind == WAITS_FORKED && !p ? -ENOMEM : 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int copy_on_write_rule_feed(void *v, const struct rec *rec)
 {
 	const struct process_memory *m = (const void *)rec;
 	const struct faults_agg *r = (const void *)rec;
@@ -91,7 +91,7 @@ static int feed(void *v, const struct rec *rec)
 		return p ? 0 : -ENOMEM;
 	}
 	if (rec->kind == REC_WAITS_MADE)
-		return made_feed(s, (const void *)rec);
+		return copy_on_write_made_feed(s, (const void *)rec);
 	if (rec->kind == REC_PROCESS_MEMORY) {
 		p = groups_get(&s->by, &m->tgid);
 		if (!p)
@@ -180,7 +180,7 @@ static bool is_one(const struct program *g)
 	return (double)g->tgid_ns >= ONE_PART * (double)g->storm.ns;
 }
 
-static const char *who_of(struct report *r, const struct program *g)
+static const char *copy_on_write_who_of(struct report *r, const struct program *g)
 {
 	if (is_one(g))
 		return report_process(r, g->tgid);
@@ -249,7 +249,8 @@ static void fork_tell(struct report *r, struct finding *f)
 		"reference counts.");
 }
 
-static void tell(struct report *r, const struct rule_sums *s, const struct program *g, int level)
+static void copy_on_write_tell(
+	struct report *r, const struct rule_sums *s, const struct program *g, int level)
 {
 	struct finding *f = report_finding(r, level, "copy-on-write");
 	bool first = read_first(s, g);
@@ -263,7 +264,7 @@ static void tell(struct report *r, const struct rule_sums *s, const struct progr
 		first ? "%s writes to %.0f pages a second that it had only read before (copies of "
 			"the zero page or a file's page): %s"
 		      : "%s copies %.0f pages a second after fork (copy-on-write): %s",
-		who_of(r, g), (double)g->storm.pages / report_seconds(r),
+		copy_on_write_who_of(r, g), (double)g->storm.pages / report_seconds(r),
 		report_share_text(r, cost_ns(g)));
 	f->confidence = "high: every such fault was counted and timed; a first write to memory "
 			"that was only read looks the same";
@@ -285,7 +286,7 @@ static void tell(struct report *r, const struct rule_sums *s, const struct progr
 }
 
 /* Shells and the like: what they copy is as small as they are, and cannot double much. */
-static bool is_small(const struct rule_sums *s, u32 tgid)
+static bool copy_on_write_is_small(const struct rule_sums *s, u32 tgid)
 {
 	u32 relative = relative_of(s, tgid);
 	const struct copies *own = groups_find(&s->by, &tgid);
@@ -305,7 +306,8 @@ static bool starts(const struct rule_sums *s, const struct report *r, u32 tgid)
 	       parent->start_ns > r->stream->first_ns;
 }
 
-static int level_of(const struct rule_sums *s, const struct report *r, const struct program *g)
+static int copy_on_write_level_of(
+	const struct rule_sums *s, const struct report *r, const struct program *g)
 {
 	const struct copies *most = groups_find(&s->by, &g->tgid);
 	bool large = most && most->anon_bytes >= LARGE_BYTES && shares(s, g->tgid);
@@ -318,7 +320,7 @@ static int level_of(const struct rule_sums *s, const struct report *r, const str
 		return -1;
 	if (pages < MIN_PAGES)
 		return large && (double)pages >= MIN_RATE * report_seconds(r) ? LEVEL_NOTE : -1;
-	if (is_small(s, g->tgid) && report_share(r, cost_ns(g)) < SMALL_SHARE)
+	if (copy_on_write_is_small(s, g->tgid) && report_share(r, cost_ns(g)) < SMALL_SHARE)
 		return -1;
 	level = MAX(share_level(report_share(r, cost_ns(g)), 0.02, 0.1, 0.5),
 		share_level(part, 0.03, 0.1, 2));
@@ -327,7 +329,7 @@ static int level_of(const struct rule_sums *s, const struct report *r, const str
 	return large ? MAX(level, (int)LEVEL_NOTE) : level;
 }
 
-static int report(void *v, struct report *r)
+static int copy_on_write_rule_report(void *v, struct report *r)
 {
 	struct rule_sums *s = v;
 	struct groups programs;
@@ -347,11 +349,12 @@ static int report(void *v, struct report *r)
 		if (!worst)
 			break;
 		worst->told = true;
-		if (level_of(s, r, worst) >= 0)
-			tell(r, s, worst, level_of(s, r, worst));
+		if (copy_on_write_level_of(s, r, worst) >= 0)
+			copy_on_write_tell(r, s, worst, copy_on_write_level_of(s, r, worst));
 	}
 	groups_free(&programs);
 	return rc;
 }
 
-const struct view rule_copy_on_write = SUMS_RULE(init, feed, report);
+const struct view rule_copy_on_write =
+	SUMS_RULE(copy_on_write_rule_init, copy_on_write_rule_feed, copy_on_write_rule_report);

@@ -24,7 +24,7 @@ struct ended {
 	char comm[COMM_LEN]; /* of the largest */
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int daemon_kill_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	(void)o;
 	(void)err;
@@ -32,7 +32,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int daemon_kill_rule_feed(void *v, const struct rec *rec)
 {
 	const struct daemon_kill *r = (const void *)rec;
 	struct rule_sums *s = v;
@@ -85,7 +85,7 @@ static void settings_tell(struct report *r, struct finding *x, const struct ende
 	finding_line(r, x->verify, "`memwhy incidents`");
 }
 
-static void tell(
+static void daemon_kill_tell(
 	struct report *r, const struct rule_sums *s, const struct ender *who, const struct ended *e)
 {
 	struct finding *x =
@@ -113,13 +113,14 @@ static void tell(
 	settings_tell(r, x, who);
 }
 
-static int report(void *v, struct report *r)
+static int daemon_kill_rule_report(void *v, struct report *r)
 {
 	const struct rule_sums *s = v;
 
 	for (size_t i = 0; i < s->by.n; i++)
-		tell(r, s, groups_key(&s->by, i), groups_value(&s->by, i));
+		daemon_kill_tell(r, s, groups_key(&s->by, i), groups_value(&s->by, i));
 	return 0;
 }
 
-const struct view rule_daemon_kill = SUMS_RULE(init, feed, report);
+const struct view rule_daemon_kill =
+	SUMS_RULE(daemon_kill_rule_init, daemon_kill_rule_feed, daemon_kill_rule_report);

@@ -29,7 +29,7 @@ struct state {
 	struct cgroup_dying dying;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int dead_groups_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -39,7 +39,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int made_feed(struct state *s, const struct waits_made *r)
+static int dead_groups_made_feed(struct state *s, const struct waits_made *r)
 {
 	struct maker *m;
 
@@ -58,12 +58,12 @@ static int made_feed(struct state *s, const struct waits_made *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int dead_groups_rule_feed(void *v, const struct rec *r)
 {
 	struct state *s = v;
 
 	if (r->kind == REC_WAITS_MADE)
-		return made_feed(s, (const void *)r);
+		return dead_groups_made_feed(s, (const void *)r);
 	if (r->kind == REC_CGROUP_DYING) {
 		s->dying = *(const struct cgroup_dying *)r;
 		return 0;
@@ -141,7 +141,7 @@ static void tell_who(struct report *r, struct finding *x, const struct who *w)
 }
 
 /* NULL: not known, or all of the machine. */
-static const char *place_of(const struct report *r, const struct cgroup_dying *d)
+static const char *dead_groups_place_of(const struct report *r, const struct cgroup_dying *d)
 {
 	const char *path = d->below ? stream_cgroup(r->stream, d->below) : NULL;
 
@@ -160,9 +160,10 @@ static bool is_mostly_there(const struct cgroup_dying *d)
 			       : d->below_dying > 0;
 }
 
-static void tell_place(struct report *r, struct finding *x, const struct cgroup_dying *d)
+static void dead_groups_tell_place(
+	struct report *r, struct finding *x, const struct cgroup_dying *d)
 {
-	const char *path = place_of(r, d);
+	const char *path = dead_groups_place_of(r, d);
 	char a[UNIT_BUF];
 
 	if (!path)
@@ -208,7 +209,7 @@ static const char *keeper_text(struct report *r, const struct cgroup_dying *d)
 
 static void tell_cache(struct report *r, struct finding *x, const struct cgroup_dying *d)
 {
-	const char *path = place_of(r, d);
+	const char *path = dead_groups_place_of(r, d);
 	const char *dir = path ? cgroup_directory(r, d->version, path) : NULL;
 
 	finding_line(r, x->try_, "Have the kernel free what they keep, as far as it is cache%s:",
@@ -226,7 +227,7 @@ static void tell_cache(struct report *r, struct finding *x, const struct cgroup_
 	finding_line(r, x->undo, "Nothing to undo: caches fill again as they are used.");
 }
 
-static void tell_try(struct report *r, struct finding *x, const struct cgroup_dying *d)
+static void dead_groups_tell_try(struct report *r, struct finding *x, const struct cgroup_dying *d)
 {
 	bool known = d->h.flags & CGROUP_DYING_PARTS;
 
@@ -248,7 +249,7 @@ static void tell_try(struct report *r, struct finding *x, const struct cgroup_dy
 		finding_line(r, x->undo, "Nothing to undo.");
 }
 
-static void tell(struct report *r, const struct state *s, u64 bytes, int level)
+static void dead_groups_tell(struct report *r, const struct state *s, u64 bytes, int level)
 {
 	const struct cgroup_dying *d = &s->dying;
 	struct finding *x = report_finding(r, level, "dead-groups");
@@ -266,8 +267,8 @@ static void tell(struct report *r, const struct state *s, u64 bytes, int level)
 		w.maker ? report_text(r, "%s makes and removes control groups: ", who_text(r, &w))
 			: "",
 		d->dying,
-		place_of(r, d) && !w.maker && is_mostly_there(d)
-			? report_text(r, " from %s", report_cgroup(r, place_of(r, d)))
+		dead_groups_place_of(r, d) && !w.maker && is_mostly_there(d)
+			? report_text(r, " from %s", report_cgroup(r, dead_groups_place_of(r, d)))
 			: "",
 		keeper_text(r, d)[0] ? report_text(r, " for %s", keeper_text(r, d)) : "",
 		fmt_bytes(a, bytes));
@@ -282,13 +283,13 @@ static void tell(struct report *r, const struct state *s, u64 bytes, int level)
 			(double)(d->dying - d->first_dying) * 60 / report_seconds(r));
 	if (keeper_text(r, d)[0])
 		finding_line(r, x->evidence, "still charged to them: %s", keeper_text(r, d));
-	tell_place(r, x, d);
+	dead_groups_tell_place(r, x, d);
 	finding_line(r, x->evidence, "Percpu is %s, for all its users",
 		fmt_bytes(a, facts_last(&s->sums.facts, "Percpu")));
 	x->why = "A removed group stays as long as any page or object charged to it: a file in the "
 		 "page cache or tmpfs that its tasks wrote, a dentry. Its per-CPU counters stay "
 		 "too, and each walk over groups (reclaim, memory.stat) visits it.";
-	tell_try(r, x, d);
+	dead_groups_tell_try(r, x, d);
 	if (d->version == 1)
 		finding_line(r, x->verify,
 			"`grep memory /proc/cgroups; find /sys/fs/cgroup/memory -type d | wc -l`");
@@ -297,7 +298,7 @@ static void tell(struct report *r, const struct state *s, u64 bytes, int level)
 			r, x->verify, "`grep nr_dying_descendants /sys/fs/cgroup/cgroup.stat`");
 }
 
-static int report(void *v, struct report *r)
+static int dead_groups_rule_report(void *v, struct report *r)
 {
 	const struct state *s = v;
 	u64 bytes = s->dying.dying *
@@ -307,11 +308,11 @@ static int report(void *v, struct report *r)
 
 	/* Fewer go as memory is needed. */
 	if (s->dying.dying >= MANY)
-		tell(r, s, bytes, MAX(level, (int)LEVEL_NOTE));
+		dead_groups_tell(r, s, bytes, MAX(level, (int)LEVEL_NOTE));
 	return 0;
 }
 
-static void reset(void *v)
+static void dead_groups_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -319,16 +320,16 @@ static void reset(void *v)
 	s->dying.first_dying = s->dying.dying;
 }
 
-static void destroy(void *v)
+static void dead_groups_rule_destroy(void *v)
 {
 	rule_sums_destroy(&((struct state *)v)->sums);
 }
 
 const struct view rule_dead_groups = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = dead_groups_rule_init,
+	.feed = dead_groups_rule_feed,
+	.report = dead_groups_rule_report,
+	.reset = dead_groups_rule_reset,
+	.destroy = dead_groups_rule_destroy,
 };

@@ -40,7 +40,7 @@ struct state {
 	struct groups writers;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int dirty_throttling_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -51,7 +51,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int dirty_throttling_rule_feed(void *v, const struct rec *rec)
 {
 	const struct waits_dirty *r = (const void *)rec;
 	struct writer_key k = {};
@@ -119,7 +119,8 @@ static bool is_tight(const struct facts *facts)
 
 /* Where the limit is small, a larger one takes up a burst; nothing but less writing helps against
  * a stream that the disk cannot take. */
-static void tell_try(struct report *r, struct finding *f, const struct facts *facts)
+static void dirty_throttling_tell_try(
+	struct report *r, struct finding *f, const struct facts *facts)
 {
 	u64 bytes = facts_last(facts, "vm.dirty_bytes");
 	u64 room = (facts_last(facts, "MemAvailable") / 5) & ~(ROUND_BYTES - 1);
@@ -137,7 +138,7 @@ static void tell_try(struct report *r, struct finding *f, const struct facts *fa
 	finding_line(r, f->undo, "`sysctl -w vm.dirty_bytes=%llu`", bytes);
 }
 
-static void tell(
+static void dirty_throttling_tell(
 	struct report *r, struct state *s, const char *device, const struct writes *w, int level)
 {
 	struct finding *f = report_finding(r, level, "dirty-throttling");
@@ -179,13 +180,13 @@ static void tell(
 	f->why = "Written data stays in the page cache until it is on disk. When too much is "
 		 "dirty, the kernel makes writers sleep, so that they write no faster than the "
 		 "disk; others that write to the same device wait with them.";
-	tell_try(r, f, &s->sums.facts);
+	dirty_throttling_tell_try(r, f, &s->sums.facts);
 	if (!f->undo[0])
 		finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`memwhy check --for 30s`");
 }
 
-static int report(void *v, struct report *r)
+static int dirty_throttling_rule_report(void *v, struct report *r)
 {
 	struct state *s = v;
 
@@ -195,12 +196,12 @@ static int report(void *v, struct report *r)
 		int level = share_level(report_share(r, w->ns), 0.05, 0.2, 4);
 
 		if (level >= 0)
-			tell(r, s, d->name, w, level);
+			dirty_throttling_tell(r, s, d->name, w, level);
 	}
 	return 0;
 }
 
-static void reset(void *v)
+static void dirty_throttling_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -208,7 +209,7 @@ static void reset(void *v)
 	groups_clear(&s->writers);
 }
 
-static void destroy(void *v)
+static void dirty_throttling_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -218,9 +219,9 @@ static void destroy(void *v)
 
 const struct view rule_dirty_throttling = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = dirty_throttling_rule_init,
+	.feed = dirty_throttling_rule_feed,
+	.report = dirty_throttling_rule_report,
+	.reset = dirty_throttling_rule_reset,
+	.destroy = dirty_throttling_rule_destroy,
 };

@@ -24,7 +24,7 @@ struct state {
 	u64 on_ns;             /* time in which these counted */
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int drop_caches_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -62,7 +62,7 @@ static int cache_feed(struct state *s, const struct cache_agg *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int drop_caches_rule_feed(void *v, const struct rec *rec)
 {
 	struct state *s = v;
 
@@ -104,7 +104,7 @@ static const char *who_did(struct report *r, const struct rule_sums *s, u32 *ret
 			  : report_text(r, "%.16s (pid %u)", who->comm, most->tgid);
 }
 
-static void tell_numbers(struct report *r, struct finding *x, const struct facts *f)
+static void drop_caches_tell_numbers(struct report *r, struct finding *x, const struct facts *f)
 {
 	char a[UNIT_BUF];
 
@@ -158,7 +158,7 @@ static void tell_back(struct report *r, struct finding *x, const struct back *b)
 		report_process(r, b->tgid), CACHE_STRIDE);
 }
 
-static int report(void *v, struct report *r)
+static int drop_caches_rule_report(void *v, struct report *r)
 {
 	const struct state *s = v;
 	const struct facts *facts = &s->sums.facts;
@@ -191,7 +191,7 @@ static int report(void *v, struct report *r)
 	x->confidence = tgid ? "high: the kernel's own count, and its log says who"
 			     : "high for the number, which the kernel counts; who did it is not "
 			       "known: its log cannot be read, or logging was turned off";
-	tell_numbers(r, x, facts);
+	drop_caches_tell_numbers(r, x, facts);
 	tell_back(r, x, &back);
 	x->why = "The kernel hands cache memory to any program that needs it. Dropping it "
 		 "beforehand helps no one, and every program has to read its files and look up its "
@@ -204,7 +204,7 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-static void reset(void *v)
+static void drop_caches_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -213,7 +213,7 @@ static void reset(void *v)
 	s->on_ns = 0;
 }
 
-static void destroy(void *v)
+static void drop_caches_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -223,9 +223,9 @@ static void destroy(void *v)
 
 const struct view rule_drop_caches = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = drop_caches_rule_init,
+	.feed = drop_caches_rule_feed,
+	.report = drop_caches_rule_report,
+	.reset = drop_caches_rule_reset,
+	.destroy = drop_caches_rule_destroy,
 };

@@ -33,7 +33,7 @@ static struct fact_name name_key(const char *name)
 	return k;
 }
 
-static int value_feed(struct facts *f, const struct system_value *r)
+static int facts_value_feed(struct facts *f, const struct system_value *r)
 {
 	struct fact_name k = name_key(r->name);
 	struct fact *v = groups_get(&f->values, &k);
@@ -56,7 +56,7 @@ static bool is_full(const struct cgroup_usage *cg)
 	       cg->usage_bytes >= cg->limit_bytes - cg->limit_bytes / FULL_SLACK;
 }
 
-static int cgroup_feed(struct facts *f, const struct cgroup_usage *r)
+static int facts_cgroup_feed(struct facts *f, const struct cgroup_usage *r)
 {
 	struct cgroup_usage *cg = groups_get(&f->cgroups, &r->cgroup);
 	struct cgroup_usage *most = groups_get(&f->fullest, &r->cgroup);
@@ -190,7 +190,7 @@ bool facts_cgroup_pressed(const struct facts *f, u64 cgroup, u64 bytes)
 	       counter_since(cg->first_limit_hit_total, cg->limit_hit_total);
 }
 
-static int slab_feed(struct facts *f, const struct slab_usage *r)
+static int facts_slab_feed(struct facts *f, const struct slab_usage *r)
 {
 	struct slab_usage *s = groups_get(&f->slabs, r->name);
 
@@ -200,7 +200,7 @@ static int slab_feed(struct facts *f, const struct slab_usage *r)
 	return 0;
 }
 
-static void pressure_feed(struct system_pressure *first, struct system_pressure *last,
+static void facts_pressure_feed(struct system_pressure *first, struct system_pressure *last,
 	const struct system_pressure *r)
 {
 	if (!first->h.size)
@@ -214,16 +214,16 @@ int facts_feed(struct facts *f, const struct rec *r)
 
 	switch (r->kind) {
 	case REC_SYSTEM_VALUE:
-		return value_feed(f, (const void *)r);
+		return facts_value_feed(f, (const void *)r);
 	case REC_CGROUP_MEMORY:
-		return cgroup_feed(f, (const void *)r);
+		return facts_cgroup_feed(f, (const void *)r);
 	case REC_SLAB_CACHE:
-		return slab_feed(f, (const void *)r);
+		return facts_slab_feed(f, (const void *)r);
 	case REC_SYSTEM_PRESSURE:
 		if (p->resource == SYSTEM_MEMORY)
-			pressure_feed(&f->pressure_first, &f->pressure, p);
+			facts_pressure_feed(&f->pressure_first, &f->pressure, p);
 		else if (p->resource == SYSTEM_IO)
-			pressure_feed(&f->disks_first, &f->disks, p);
+			facts_pressure_feed(&f->disks_first, &f->disks, p);
 		return 0;
 	default:
 		return 0;

@@ -22,7 +22,7 @@ struct forker {
 	u32 stack;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int fork_cost_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	(void)o;
 	(void)err;
@@ -30,7 +30,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int made_feed(struct rule_sums *s, const struct waits_made *r)
+static int fork_cost_made_feed(struct rule_sums *s, const struct waits_made *r)
 {
 	struct forker *f = r->kind == WAITS_FORKED ? groups_get(&s->by, &r->tgid) : NULL;
 
@@ -43,7 +43,7 @@ static int made_feed(struct rule_sums *s, const struct waits_made *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int fork_cost_rule_feed(void *v, const struct rec *r)
 {
 	const struct process_memory *m = (const void *)r;
 	const struct process_detail *d = (const void *)r;
@@ -51,7 +51,7 @@ static int feed(void *v, const struct rec *r)
 	struct forker *f;
 
 	if (r->kind == REC_WAITS_MADE)
-		return made_feed(s, (const void *)r);
+		return fork_cost_made_feed(s, (const void *)r);
 	if (r->kind != REC_PROCESS_MEMORY && r->kind != REC_PROCESS_DETAIL)
 		return facts_feed(&s->facts, r);
 	f = groups_get(&s->by, r->kind == REC_PROCESS_MEMORY ? &m->tgid : &d->tgid);
@@ -75,7 +75,7 @@ static u64 fork_ns(const struct report *r, const struct forker *f)
 	return bytes / MAX(r->stream->host.page_bytes, 1U) * PAGE_NS;
 }
 
-static void tell(struct report *r, u32 tgid, const struct forker *f, int level)
+static void fork_cost_tell(struct report *r, u32 tgid, const struct forker *f, int level)
 {
 	struct finding *x = report_finding(r, level, "fork-cost");
 	double rate = (double)f->count / report_seconds(r);
@@ -111,7 +111,7 @@ static void tell(struct report *r, u32 tgid, const struct forker *f, int level)
 	finding_line(r, x->verify, "`memwhy syscalls --for 10s -p %u`", tgid);
 }
 
-static int report(void *v, struct report *r)
+static int fork_cost_rule_report(void *v, struct report *r)
 {
 	const struct rule_sums *s = v;
 
@@ -120,9 +120,10 @@ static int report(void *v, struct report *r)
 		int level = share_level(report_share(r, f->count * fork_ns(r, f)), 0.05, 0.25, 4);
 
 		if (level >= 0 && f->count >= MIN_FORKS && f->anon_bytes >= MIN_BYTES)
-			tell(r, *(const u32 *)groups_key(&s->by, i), f, level);
+			fork_cost_tell(r, *(const u32 *)groups_key(&s->by, i), f, level);
 	}
 	return 0;
 }
 
-const struct view rule_fork_cost = SUMS_RULE(init, feed, report);
+const struct view rule_fork_cost =
+	SUMS_RULE(fork_cost_rule_init, fork_cost_rule_feed, fork_cost_rule_report);

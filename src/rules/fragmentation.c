@@ -24,7 +24,7 @@ struct state {
 	u64 severe, mild;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int fragmentation_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -37,7 +37,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int zone_feed(struct state *s, const struct frag_zone *z)
+static int fragmentation_zone_feed(struct state *s, const struct frag_zone *z)
 {
 	struct zone_key key = {.node = z->node};
 	struct frag_zone *last;
@@ -52,7 +52,7 @@ static int zone_feed(struct state *s, const struct frag_zone *z)
 
 /* Severe: a block smaller than a pageblock was taken from another type, so pages of both now
  * share it (`fragmenting` of mm_page_alloc_extfrag, include/trace/events/kmem.h). */
-static int event_feed(struct state *s, const struct frag_agg *e)
+static int fragmentation_event_feed(struct state *s, const struct frag_agg *e)
 {
 	u64 *n;
 
@@ -68,20 +68,20 @@ static int event_feed(struct state *s, const struct frag_agg *e)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int fragmentation_rule_feed(void *v, const struct rec *r)
 {
 	struct state *s = v;
 
 	if (r->kind == REC_FRAG_ZONE)
-		return zone_feed(s, (const void *)r);
+		return fragmentation_zone_feed(s, (const void *)r);
 	if (r->kind == REC_FRAG_AGG)
-		return event_feed(s, (const void *)r);
+		return fragmentation_event_feed(s, (const void *)r);
 	if (r->kind == REC_HOST && ((const struct rec_host *)r)->pageblock_order)
 		s->pageblock_order = ((const struct rec_host *)r)->pageblock_order;
 	return facts_feed(&s->facts, r);
 }
 
-static struct zone_blocks blocks_of(const struct frag_zone *z)
+static struct zone_blocks fragmentation_blocks_of(const struct frag_zone *z)
 {
 	struct zone_blocks b = {.id.node = z->node, .orders = MIN(z->orders, (u32)FRAG_ORDERS)};
 
@@ -100,7 +100,7 @@ static const struct frag_zone *worst_zone(const struct state *s, int *ret_index,
 	*ret_unusable = 0;
 	for (size_t i = 0; i < s->zones.n; i++) {
 		const struct frag_zone *z = groups_value(&s->zones, i);
-		struct zone_blocks b = blocks_of(z);
+		struct zone_blocks b = fragmentation_blocks_of(z);
 		int index = extfrag_index(&b, ORDER), unusable = extfrag_unusable(&b, ORDER);
 
 		if (z->managed_pages < 4096 || index < 500 || z->free_pages <= z->low_pages)
@@ -160,7 +160,7 @@ static void yield_to_pools(
 		f->level = LEVEL_RISK;
 }
 
-static int report(void *v, struct report *r)
+static int fragmentation_rule_report(void *v, struct report *r)
 {
 	struct state *s = v;
 	int index = 0, unusable = 0, level = LEVEL_RISK;
@@ -203,7 +203,7 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-static void reset(void *v)
+static void fragmentation_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -212,7 +212,7 @@ static void reset(void *v)
 	facts_reset(&s->facts);
 }
 
-static void destroy(void *v)
+static void fragmentation_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -223,9 +223,9 @@ static void destroy(void *v)
 
 const struct view rule_fragmentation = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = fragmentation_rule_init,
+	.feed = fragmentation_rule_feed,
+	.report = fragmentation_rule_report,
+	.reset = fragmentation_rule_reset,
+	.destroy = fragmentation_rule_destroy,
 };

@@ -28,7 +28,7 @@ struct heap {
 	u64 cgroup;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int garbage_collection_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	(void)o;
 	(void)err;
@@ -36,7 +36,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int garbage_collection_rule_feed(void *v, const struct rec *r)
 {
 	const struct process_memory *m = (const void *)r;
 	struct rule_sums *s = v;
@@ -150,7 +150,7 @@ static const char *reason_text(struct report *r, const struct heap *h)
 		h->limit_bytes ? report_text(r, " of %s", fmt_bytes(a, h->limit_bytes)) : "");
 }
 
-static void tell(
+static void garbage_collection_tell(
 	struct report *r, const struct facts *facts, u32 tgid, const struct heap *h, int level)
 {
 	struct finding *x = report_finding(r, level, "garbage-collection");
@@ -202,7 +202,7 @@ static int heap_level(const struct heap *h)
 							   : LEVEL_WARNING;
 }
 
-static int report(void *v, struct report *r)
+static int garbage_collection_rule_report(void *v, struct report *r)
 {
 	const struct rule_sums *s = v;
 
@@ -211,9 +211,11 @@ static int report(void *v, struct report *r)
 		int level = heap_level(h);
 
 		if (level >= 0)
-			tell(r, &s->facts, *(const u32 *)groups_key(&s->by, i), h, level);
+			garbage_collection_tell(
+				r, &s->facts, *(const u32 *)groups_key(&s->by, i), h, level);
 	}
 	return 0;
 }
 
-const struct view rule_garbage_collection = SUMS_RULE(init, feed, report);
+const struct view rule_garbage_collection = SUMS_RULE(
+	garbage_collection_rule_init, garbage_collection_rule_feed, garbage_collection_rule_report);

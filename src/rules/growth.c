@@ -54,7 +54,7 @@ struct state {
 	u64 last_ns;           /* of any sample of processes */
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int growth_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -81,7 +81,7 @@ static void exact_take(struct grown *g, const struct process_memory *m)
 	g->stack_bytes = m->stack_bytes;
 }
 
-static int memory_feed(struct state *s, const struct process_memory *m)
+static int growth_rule_memory_feed(struct state *s, const struct process_memory *m)
 {
 	struct grown *g = groups_get(&s->sums.by, &m->tgid);
 
@@ -133,7 +133,7 @@ static int path_feed(struct state *s, const struct process_path *r)
 	return 0;
 }
 
-static int fault_feed(struct state *s, const struct faults_agg *r)
+static int growth_rule_fault_feed(struct state *s, const struct faults_agg *r)
 {
 	struct path path = {r->tgid, r->stack};
 	struct touched *t;
@@ -168,22 +168,22 @@ static void touched_take(struct state *s)
 	}
 }
 
-static int feed(void *v, const struct rec *r)
+static int growth_rule_feed(void *v, const struct rec *r)
 {
 	struct state *s = v;
 
 	if (r->kind == REC_PROCESS_MEMORY)
-		return memory_feed(s, (const void *)r);
+		return growth_rule_memory_feed(s, (const void *)r);
 	if (r->kind == REC_PROCESS_FAMILY)
 		return family_feed(s, (const void *)r);
 	if (r->kind == REC_PROCESS_PATH)
 		return path_feed(s, (const struct process_path *)r);
 	if (r->kind == REC_FAULTS_AGG)
-		return fault_feed(s, (const void *)r);
+		return growth_rule_fault_feed(s, (const void *)r);
 	return facts_feed(&s->sums.facts, r);
 }
 
-static bool judge(const struct state *s, const struct report *r, const struct grown *g,
+static bool growth_rule_judge(const struct state *s, const struct report *r, const struct grown *g,
 	struct growth_verdict *ret)
 {
 	struct growth_seen seen = {&s->sums.facts, s->last_ns};
@@ -191,7 +191,7 @@ static bool judge(const struct state *s, const struct report *r, const struct gr
 	return growth_judge(&seen, r, g, ret);
 }
 
-static void tell_numbers(
+static void growth_rule_tell_numbers(
 	struct report *r, struct finding *f, const struct shape *s, const struct growth_verdict *d)
 {
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -294,7 +294,8 @@ static void tell_heap(
 		"`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);
 }
 
-static void tell(struct report *r, u32 tgid, const struct grown *g, const struct growth_verdict *d)
+static void growth_rule_tell(
+	struct report *r, u32 tgid, const struct grown *g, const struct growth_verdict *d)
 {
 	struct finding *f = report_finding(r, d->level, "growth");
 	const char *who;
@@ -314,7 +315,7 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 			      "memory a second"
 			    : "%s grows steadily: %s of anonymous memory a second",
 		who, fmt_bytes(c, (u64)d->rate));
-	tell_numbers(r, f, &g->anon, d);
+	growth_rule_tell_numbers(r, f, &g->anon, d);
 	if (d->drifts)
 		f->confidence = report_text(
 			r, "low: in %.0f s it may be chance; ten minutes would tell", d->seconds);
@@ -410,7 +411,7 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 		last->processes, report_program(r, last->biggest), report_process(r, last->leader),
 		piles ? report_text(r, ", ever more (%u at first),", last->first_processes) : "",
 		fmt_bytes(c, (u64)d->rate));
-	tell_numbers(r, f, &kin->anon, d);
+	growth_rule_tell_numbers(r, f, &kin->anon, d);
 	finding_line(r, f->evidence,
 		"there were %u at first, %u now; what they share since a fork is counted in each",
 		last->first_processes, last->processes);
@@ -458,7 +459,7 @@ static bool members_judge(const struct state *s, const struct report *r, const s
 		const struct grown *g = groups_value(&s->sums.by, i);
 
 		if (!g->anon.n || !is_of_kin(s, g, *(const u32 *)groups_key(&s->sums.by, i), k) ||
-			!judge(s, r, g, &d))
+			!growth_rule_judge(s, r, g, &d))
 			continue;
 		if (n++)
 			growth_add(ret, &d);
@@ -494,7 +495,7 @@ static void families_report(struct report *r, struct state *s)
 		all.start_ns = kin->last.oldest_ns ? kin->last.oldest_ns : g ? g->start_ns : 0;
 		if (kin->last.processes < MIN_KIN)
 			continue;
-		if (judge(s, r, &all, &d)) {
+		if (growth_rule_judge(s, r, &all, &d)) {
 			if (g && growth_bytes(&g->anon) >= ONE_PART * d.grown)
 				continue;
 		} else if (!members_judge(s, r, k, &kin->anon, &d)) {
@@ -566,13 +567,13 @@ static bool worth(const struct state *s, const struct report *r, const struct gr
 	for (size_t i = 0; i < s->sums.by.n; i++) {
 		const struct grown *g = groups_value(&s->sums.by, i);
 
-		greater += g->anon.n && !g->told && judge(s, r, g, &other) &&
+		greater += g->anon.n && !g->told && growth_rule_judge(s, r, g, &other) &&
 			   other.level == LEVEL_NOTE && other.grown > d->grown;
 	}
 	return greater < NOTES;
 }
 
-static int report(void *v, struct report *r)
+static int growth_rule_report(void *v, struct report *r)
 {
 	struct state *s = v;
 	struct growth_verdict d;
@@ -583,16 +584,16 @@ static int report(void *v, struct report *r)
 		const struct grown *g = groups_value(&s->sums.by, i);
 		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
 
-		if (g->anon.n && !g->told && judge(s, r, g, &d) && worth(s, r, &d) &&
+		if (g->anon.n && !g->told && growth_rule_judge(s, r, g, &d) && worth(s, r, &d) &&
 			!(d.level == LEVEL_NOTE && looks_too(r, tgid)))
-			tell(r, tgid, g, &d);
+			growth_rule_tell(r, tgid, g, &d);
 		if (g->space.n)
 			space_report(r, s, tgid, g);
 	}
 	return 0;
 }
 
-static void reset(void *v)
+static void growth_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -602,7 +603,7 @@ static void reset(void *v)
 	groups_clear(&s->kin);
 }
 
-static void destroy(void *v)
+static void growth_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -614,9 +615,9 @@ static void destroy(void *v)
 
 const struct view rule_growth = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = growth_rule_init,
+	.feed = growth_rule_feed,
+	.report = growth_rule_report,
+	.reset = growth_rule_reset,
+	.destroy = growth_rule_destroy,
 };

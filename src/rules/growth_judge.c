@@ -62,7 +62,7 @@ static void when_it_hurts(
 }
 
 /* What lasts, or is large against the room there is, is told louder than what may end soon. */
-static int level_of(const struct growth_verdict *d)
+static int growth_judge_level_of(const struct growth_verdict *d)
 {
 	bool large = d->left >= 0 && d->grown >= LARGE_PART * ((double)d->room + d->grown);
 
@@ -124,7 +124,7 @@ bool growth_judge(const struct growth_seen *s, const struct report *r, const str
 	/* Where its group is full its ups and downs are of what is pushed out and comes back. */
 	if (d.drifts && d.left >= 0 && d.left < GROWTH_FULL_S)
 		return false;
-	d.level = level_of(&d);
+	d.level = growth_judge_level_of(&d);
 	*ret = d;
 	/* What begins while others are looked at, and is not large, is a compiler or the like,
 	 * unless it goes on and on. */
@@ -149,5 +149,5 @@ void growth_judge_sum(
 	const struct growth_seen *s, const struct report *r, u64 cgroup, struct growth_verdict *all)
 {
 	when_it_hurts(s, r, cgroup, all);
-	all->level = level_of(all);
+	all->level = growth_judge_level_of(all);
 }

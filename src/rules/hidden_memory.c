@@ -630,32 +630,32 @@ static void tell_trace(struct report *r, const struct held *h, const struct held
 	trace_try(r, x, t);
 }
 
-static int feed(void *v, const struct rec *r)
+static int hidden_memory_rule_feed(void *v, const struct rec *r)
 {
 	return r->kind == REC_FAULTS_AGG
 		       ? segment_makers_feed(&((struct hidden *)v)->comms, (const void *)r)
 		       : held_rule_feed(v, r);
 }
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int hidden_memory_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	groups_init(&((struct hidden *)v)->comms, sizeof(u32), COMM_LEN);
 	return held_rule_init(v, o, err); /* its first member */
 }
 
-static void reset(void *v)
+static void hidden_memory_rule_reset(void *v)
 {
 	held_rule_reset(v);
 	groups_clear(&((struct hidden *)v)->comms);
 }
 
-static void destroy(void *v)
+static void hidden_memory_rule_destroy(void *v)
 {
 	held_rule_destroy(v);
 	groups_free(&((struct hidden *)v)->comms);
 }
 
-static int report(void *v, struct report *r)
+static int hidden_memory_rule_report(void *v, struct report *r)
 {
 	const struct hidden *s = v;
 	const struct held *h = &s->held;
@@ -677,9 +677,9 @@ static int report(void *v, struct report *r)
 
 const struct view rule_hidden_memory = {
 	.size = sizeof(struct hidden),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = hidden_memory_rule_init,
+	.feed = hidden_memory_rule_feed,
+	.report = hidden_memory_rule_report,
+	.reset = hidden_memory_rule_reset,
+	.destroy = hidden_memory_rule_destroy,
 };

@@ -71,7 +71,7 @@ static int segment_feed(struct held *h, const struct held_segment *r)
 	return 0;
 }
 
-static int process_feed(struct held *h, const struct held_process *r)
+static int holdings_process_feed(struct held *h, const struct held_process *r)
 {
 	struct held_both *p = groups_get(&h->processes, &r->tgid);
 
@@ -138,7 +138,7 @@ int held_rule_feed(void *v, const struct rec *r)
 	case REC_HELD_SEGMENT:
 		return segment_feed(v, (const void *)r);
 	case REC_HELD_PROCESS:
-		return process_feed(v, (const void *)r);
+		return holdings_process_feed(v, (const void *)r);
 	case REC_HELD_QUEUES:
 		h->queues = *(const struct held_queues *)r;
 		if (!h->queues_first.h.size)

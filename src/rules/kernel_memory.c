@@ -389,7 +389,7 @@ static void tell_bpf_orphans(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
 
-static int report(void *v, struct report *r)
+static int kernel_memory_rule_report(void *v, struct report *r)
 {
 	const struct held *h = v;
 
@@ -409,4 +409,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-const struct view rule_kernel_memory = HELD_RULE(report);
+const struct view rule_kernel_memory = HELD_RULE(kernel_memory_rule_report);

@@ -113,7 +113,7 @@ static const struct slab_usage *cache_find(const struct facts *f, const char *na
 	return NULL;
 }
 
-static void tell(struct report *r, const struct held *h, const struct object *o,
+static void kernel_objects_tell(struct report *r, const struct held *h, const struct object *o,
 	const struct slab_usage *s, int level, u64 bytes)
 {
 	struct owner owner = owner_find(h, o->kind);
@@ -171,7 +171,7 @@ static void tell(struct report *r, const struct held *h, const struct object *o,
 	finding_line(r, x->verify, "`grep %s /proc/slabinfo`", report_text(r, "%.64s", s->name));
 }
 
-static int report(void *v, struct report *r)
+static int kernel_objects_rule_report(void *v, struct report *r)
 {
 	const struct held *h = v;
 
@@ -185,9 +185,9 @@ static int report(void *v, struct report *r)
 		if (level < 0 && s && s->active_objects >= 2 * s->first_active_objects + MANY / 2)
 			level = LEVEL_NOTE;
 		if (level >= 0)
-			tell(r, h, o, s, level, bytes);
+			kernel_objects_tell(r, h, o, s, level, bytes);
 	}
 	return 0;
 }
 
-const struct view rule_kernel_objects = HELD_RULE(report);
+const struct view rule_kernel_objects = HELD_RULE(kernel_objects_rule_report);

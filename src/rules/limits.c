@@ -12,7 +12,7 @@
 
 #define LOOK_NS (NSEC_PER_SEC / 2) /* records of one drain are nearer to each other */
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int limits_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct limits *s = v;
 
@@ -65,7 +65,7 @@ static int failure_feed(struct limits *s, const struct maps_agg *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int limits_rule_feed(void *v, const struct rec *r)
 {
 	struct limits *s = v;
 
@@ -210,7 +210,7 @@ static const char *reason(struct report *r, const struct failure *f, u8 why)
 }
 
 /* "high: …", and what was looked at. */
-static const char *confidence(const struct failure *f, u8 why)
+static const char *limits_rule_confidence(const struct failure *f, u8 why)
 {
 	switch (why) {
 	case MAPS_WHY_STRICT:
@@ -305,7 +305,7 @@ static void tell_alike(struct report *r, struct finding *x, const struct limits 
 	}
 }
 
-static void tell(struct report *r, const struct limits *s, const struct failure_key *k,
+static void limits_rule_tell(struct report *r, const struct limits *s, const struct failure_key *k,
 	const struct failure *f)
 {
 	struct finding *x = report_finding(r, failure_level(f, k->why), "limit-met");
@@ -318,7 +318,7 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	x->tgid = f->tgid;
 	x->title = report_text(r, "%s fails in %s: %s%s", call_name(f), process_name(r, s, k, f),
 		reason(r, f, k->why), limits_holder(r, &s->held, k->why, f));
-	x->confidence = confidence(f, k->why);
+	x->confidence = limits_rule_confidence(f, k->why);
 	if (s->covered_ns)
 		finding_line(r, x->evidence,
 			"%s %llu time%s in the %.1f s watched of %.1f s (sampled in bursts)",
@@ -355,7 +355,7 @@ static bool is_mere_try(const struct limits *s, u8 why, const struct failure *f)
 	       !facts_last(facts, "hugepages/2M/nr") && !facts_last(facts, "hugepages/1G/nr");
 }
 
-static int report(void *v, struct report *r)
+static int limits_rule_report(void *v, struct report *r)
 {
 	const struct limits *s = v;
 
@@ -364,12 +364,12 @@ static int report(void *v, struct report *r)
 		const struct failure *f = groups_value(&s->failures, i);
 
 		if (!is_mere_try(s, k->why, f) && (!is_unknown(k->why, f) || !tasks_only(s)))
-			tell(r, s, k, f);
+			limits_rule_tell(r, s, k, f);
 	}
 	return 0;
 }
 
-static void reset(void *v)
+static void limits_rule_reset(void *v)
 {
 	struct limits *s = v;
 
@@ -378,7 +378,7 @@ static void reset(void *v)
 	held_rule_reset(&s->held);
 }
 
-static void destroy(void *v)
+static void limits_rule_destroy(void *v)
 {
 	struct limits *s = v;
 
@@ -388,9 +388,9 @@ static void destroy(void *v)
 
 const struct view rule_limits = {
 	.size = sizeof(struct limits),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = limits_rule_init,
+	.feed = limits_rule_feed,
+	.report = limits_rule_report,
+	.reset = limits_rule_reset,
+	.destroy = limits_rule_destroy,
 };

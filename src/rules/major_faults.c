@@ -29,7 +29,7 @@ struct program_key {
 	u64 cgroup;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int major_faults_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	(void)o;
 	(void)err;
@@ -37,7 +37,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int major_faults_rule_feed(void *v, const struct rec *rec)
 {
 	struct rule_sums *s = v;
 	const struct faults_agg *r = (const void *)rec;
@@ -170,14 +170,15 @@ static void tell_files(struct report *r, struct finding *f)
 	finding_line(r, f->undo, "Nothing to undo.");
 }
 
-static const char *who_of(struct report *r, const struct sums *t)
+static const char *major_faults_who_of(struct report *r, const struct sums *t)
 {
 	return t->processes > 1
 		       ? processes_text(r, t->tgid, t->processes, t->tgid)
 		       : report_text(r, "%s (pid %u)", stream_comm(r->stream, t->tgid, 0), t->tgid);
 }
 
-static void tell(struct report *r, const struct rule_sums *s, const struct sums *t, int level)
+static void major_faults_tell(
+	struct report *r, const struct rule_sums *s, const struct sums *t, int level)
 {
 	struct finding *f = report_finding(r, level, "major-faults");
 	char lost[UNIT_BUF], mean[UNIT_BUF], max[UNIT_BUF];
@@ -187,7 +188,7 @@ static void tell(struct report *r, const struct rule_sums *s, const struct sums 
 	f->cost_ns = t->total_ns;
 	f->tgid = t->tgid;
 	f->cgroup = t->cgroup;
-	f->title = report_text(r, "%s waited %s for page reads: %s", who_of(r, t),
+	f->title = report_text(r, "%s waited %s for page reads: %s", major_faults_who_of(r, t),
 		fmt_ns(lost, t->total_ns), report_share_text(r, t->total_ns));
 	f->confidence = "high: every major fault was counted and timed";
 	finding_line(r, f->evidence, "%llu major faults, %.0f a second: mean %s, worst %s",
@@ -263,7 +264,7 @@ static struct sums told_of(const struct rule_sums *s, const struct sums *program
 	return one;
 }
 
-static int report(void *v, struct report *r)
+static int major_faults_rule_report(void *v, struct report *r)
 {
 	struct rule_sums *s = v;
 	struct groups programs;
@@ -276,10 +277,11 @@ static int report(void *v, struct report *r)
 		int level = share_level(report_share(r, t.total_ns), 0.05, 0.2, 0.6);
 
 		if (level > LEVEL_NOTE)
-			tell(r, s, &t, level);
+			major_faults_tell(r, s, &t, level);
 	}
 	groups_free(&programs);
 	return rc;
 }
 
-const struct view rule_major_faults = SUMS_RULE(init, feed, report);
+const struct view rule_major_faults =
+	SUMS_RULE(major_faults_rule_init, major_faults_rule_feed, major_faults_rule_report);

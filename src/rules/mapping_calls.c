@@ -45,7 +45,7 @@ struct state {
 	u32 bursts;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int mapping_calls_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -62,7 +62,7 @@ static u64 calls_ns(const struct calls *c)
 	return c->timed ? (u64)((double)c->ns * (double)c->count / (double)c->timed) : 0;
 }
 
-static int call_feed(struct state *s, const struct mmcalls_agg *r)
+static int mapping_call_feed(struct state *s, const struct mmcalls_agg *r)
 {
 	struct call_key k = {r->tgid, r->call, r->advice};
 	struct calls *c = groups_get(&s->calls, &k);
@@ -95,14 +95,14 @@ static int wait_feed(struct state *s, const struct waits_lock *r)
 	return p || !in_call ? 0 : -ENOMEM;
 }
 
-static int feed(void *v, const struct rec *r)
+static int mapping_calls_rule_feed(void *v, const struct rec *r)
 {
 	const struct mmcalls_sampled *sampled = (const void *)r;
 	struct state *s = v;
 
 	switch (r->kind) {
 	case REC_MMCALLS_AGG:
-		return call_feed(s, (const void *)r);
+		return mapping_call_feed(s, (const void *)r);
 	case REC_MMCALLS_SAMPLED:
 		s->bursts++;
 		s->on_ns += sampled->on_ns;
@@ -258,7 +258,7 @@ static const char *signals_text(
 		       : "";
 }
 
-static void tell(
+static void mapping_calls_tell(
 	struct report *r, const struct state *s, u32 tgid, const struct process *p, int level)
 {
 	const struct call_key of = {tgid, MMCALLS_SIGNAL, 0}, *k = NULL;
@@ -295,7 +295,8 @@ static void tell(
 }
 
 /* The process with most time in such calls, below `below`. */
-static const struct process *next_worst(const struct state *s, u64 below, u32 *ret_tgid)
+static const struct process *mapping_calls_next_worst(
+	const struct state *s, u64 below, u32 *ret_tgid)
 {
 	const struct process *best = NULL;
 
@@ -310,7 +311,7 @@ static const struct process *next_worst(const struct state *s, u64 below, u32 *r
 	return best;
 }
 
-static int report(void *v, struct report *r)
+static int mapping_calls_rule_report(void *v, struct report *r)
 {
 	struct state *s = v;
 	const struct process *p;
@@ -318,7 +319,7 @@ static int report(void *v, struct report *r)
 	u32 tgid = 0;
 
 	processes_sum(s);
-	for (int told = 0; told < FINDINGS && (p = next_worst(s, below, &tgid));) {
+	for (int told = 0; told < FINDINGS && (p = mapping_calls_next_worst(s, below, &tgid));) {
 		double share = report_share(r, cost_ns(s, p));
 
 		below = cost_ns(s, p);
@@ -326,13 +327,14 @@ static int report(void *v, struct report *r)
 			break;
 		if (p->bursts < LEAST_BURSTS || a_second(s, p->count) < LEAST_SECOND)
 			continue;
-		tell(r, s, tgid, p, MAX(share_level(share, 0.2, 0.7, 4), (int)LEVEL_NOTE));
+		mapping_calls_tell(
+			r, s, tgid, p, MAX(share_level(share, 0.2, 0.7, 4), (int)LEVEL_NOTE));
 		told++;
 	}
 	return 0;
 }
 
-static void reset(void *v)
+static void mapping_calls_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -342,7 +344,7 @@ static void reset(void *v)
 	s->bursts = 0;
 }
 
-static void destroy(void *v)
+static void mapping_calls_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -352,9 +354,9 @@ static void destroy(void *v)
 
 const struct view rule_mapping_calls = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = mapping_calls_rule_init,
+	.feed = mapping_calls_rule_feed,
+	.report = mapping_calls_rule_report,
+	.reset = mapping_calls_rule_reset,
+	.destroy = mapping_calls_rule_destroy,
 };

@@ -47,7 +47,7 @@ struct state {
 	struct groups parties;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int mmap_lock_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -71,7 +71,7 @@ static int party_add(struct state *s, const struct party_key *k, const struct wa
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int mmap_lock_rule_feed(void *v, const struct rec *rec)
 {
 	const struct waits_lock *r = (const void *)rec;
 	struct state *s = v;
@@ -117,7 +117,7 @@ static bool is_outside(const struct space *sp)
 	return sp->outside_ns * 2 > sp->known_ns && sp->outside_ns * 4 > sp->ns;
 }
 
-static const char *call_text(struct report *r, const struct party_key *k)
+static const char *mmap_lock_call_text(struct report *r, const struct party_key *k)
 {
 	const char *name = syscall_name(k->call);
 
@@ -164,7 +164,7 @@ static void tell_parties(struct report *r, struct finding *f, struct state *s, u
 			100.0 * (double)p->ns / (double)sp->ns,
 			report_text(r, holds ? "%s held the lock" : "%s waited",
 				report_process(r, k.tgid)),
-			call_text(r, &k), holds && !k.known ? " (its last reader)" : "");
+			mmap_lock_call_text(r, &k), holds && !k.known ? " (its last reader)" : "");
 	}
 }
 
@@ -224,7 +224,7 @@ static void tell_inside(struct report *r, struct finding *f, const struct state 
 		r, f->try_, "Spread the work over processes, which do not share an address space.");
 }
 
-static void tell(struct report *r, struct state *s, u32 tgid, struct space *sp, int level)
+static void mmap_lock_tell(struct report *r, struct state *s, u32 tgid, struct space *sp, int level)
 {
 	struct finding *f = report_finding(r, level, "mmap-lock");
 	bool outside = is_outside(sp);
@@ -264,14 +264,14 @@ static void tell(struct report *r, struct state *s, u32 tgid, struct space *sp, 
 }
 
 /* Of the waits of all threads, of which there may be many: a little of that slows nobody down. */
-static int level_of(double share)
+static int mmap_lock_level_of(double share)
 {
 	int level = share_level(share, 0.08, 0.15, 2);
 
 	return level < 0 && share >= 0.03 ? LEVEL_NOTE : level;
 }
 
-static int report(void *v, struct report *r)
+static int mmap_lock_rule_report(void *v, struct report *r)
 {
 	struct state *s = v;
 
@@ -291,16 +291,16 @@ static int report(void *v, struct report *r)
 		if (!worst)
 			break;
 		worst->told = true;
-		level = level_of(report_share(r, worst->ns));
+		level = mmap_lock_level_of(report_share(r, worst->ns));
 		if (is_outside(worst) && looks_too(r, worst->outsider))
 			level = MIN(level, (int)LEVEL_NOTE);
 		if (level >= 0 && worst->waits >= MIN_WAITS)
-			tell(r, s, tgid, worst, level);
+			mmap_lock_tell(r, s, tgid, worst, level);
 	}
 	return 0;
 }
 
-static void reset(void *v)
+static void mmap_lock_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -308,7 +308,7 @@ static void reset(void *v)
 	groups_clear(&s->parties);
 }
 
-static void destroy(void *v)
+static void mmap_lock_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -318,9 +318,9 @@ static void destroy(void *v)
 
 const struct view rule_mmap_lock = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = mmap_lock_rule_init,
+	.feed = mmap_lock_rule_feed,
+	.report = mmap_lock_rule_report,
+	.reset = mmap_lock_rule_reset,
+	.destroy = mmap_lock_rule_destroy,
 };

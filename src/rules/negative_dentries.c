@@ -32,7 +32,7 @@ struct state {
 	u64 on_ns, covered_ns;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int negative_dentries_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -67,7 +67,7 @@ static int lookups_feed(struct state *s, const struct lookups_agg *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int negative_dentries_rule_feed(void *v, const struct rec *r)
 {
 	const struct lookups_sampled *sampled = (const void *)r;
 	struct state *s = v;
@@ -113,7 +113,7 @@ static u64 program_count(const struct state *s, const struct seeker *one, u32 *r
 }
 
 /* The one that does most, where it or its program does much of all. */
-static const struct seeker *most_find(
+static const struct seeker *negative_dentries_most_find(
 	const struct state *s, u32 *ret_tgid, u64 *ret_all, u32 *ret_processes)
 {
 	const struct seeker *most = NULL;
@@ -183,7 +183,8 @@ static struct held_growth growth_of(const struct state *s, const struct report *
 		report_seconds(r));
 }
 
-static void tell(struct report *r, const struct state *s, int level, u64 negative, u64 bytes)
+static void negative_dentries_tell(
+	struct report *r, const struct state *s, int level, u64 negative, u64 bytes)
 {
 	struct finding *x = report_finding(r, level, "negative-dentries");
 	u64 grown = facts_delta(&s->sums.facts, "dentry/negative"), all;
@@ -195,7 +196,7 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 
 	if (!x)
 		return;
-	k = most_find(s, &tgid, &all, &processes);
+	k = negative_dentries_most_find(s, &tgid, &all, &processes);
 	if (k && !made_now(s, r, all)) {
 		bystander = k;
 		k = NULL;
@@ -250,7 +251,7 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 	finding_line(r, x->verify, "`cut -f5 /proc/sys/fs/dentry-state`");
 }
 
-static int report(void *v, struct report *r)
+static int negative_dentries_rule_report(void *v, struct report *r)
 {
 	const struct state *s = v;
 	u64 negative = facts_last(&s->sums.facts, "dentry/negative");
@@ -264,11 +265,11 @@ static int report(void *v, struct report *r)
 		level = LEVEL_NOTE;
 	/* The kernel gives them back where it must. */
 	if (level >= 0)
-		tell(r, s, MIN(level, (int)LEVEL_RISK), negative, bytes);
+		negative_dentries_tell(r, s, MIN(level, (int)LEVEL_RISK), negative, bytes);
 	return 0;
 }
 
-static void reset(void *v)
+static void negative_dentries_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -276,16 +277,16 @@ static void reset(void *v)
 	rule_sums_reset(&s->sums);
 }
 
-static void destroy(void *v)
+static void negative_dentries_rule_destroy(void *v)
 {
 	rule_sums_destroy(&((struct state *)v)->sums);
 }
 
 const struct view rule_negative_dentries = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = negative_dentries_rule_init,
+	.feed = negative_dentries_rule_feed,
+	.report = negative_dentries_rule_report,
+	.reset = negative_dentries_rule_reset,
+	.destroy = negative_dentries_rule_destroy,
 };

@@ -7,7 +7,7 @@
 #define MANY 100.0 /* a second */
 #define RISK 10000.0
 
-static int report(void *v, struct report *r)
+static int numa_hints_rule_report(void *v, struct report *r)
 {
 	const struct facts *f = v;
 	double faults = (double)facts_delta(f, "numa_hint_faults") / report_seconds(r);
@@ -36,4 +36,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-const struct view rule_numa_hints = FACTS_RULE(report);
+const struct view rule_numa_hints = FACTS_RULE(numa_hints_rule_report);

@@ -9,7 +9,7 @@ struct state {
 	struct groups by; /* tgid -> last struct process_numa */
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int numa_placement_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -20,7 +20,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int numa_placement_rule_feed(void *v, const struct rec *r)
 {
 	struct state *s = v;
 	const struct process_numa *n = (const void *)r;
@@ -39,7 +39,7 @@ static int feed(void *v, const struct rec *r)
 	return 0;
 }
 
-static int report(void *v, struct report *r)
+static int numa_placement_rule_report(void *v, struct report *r)
 {
 	struct state *s = v;
 	int rc = 0;
@@ -70,21 +70,21 @@ static int report(void *v, struct report *r)
 	return rc;
 }
 
-static void reset(void *v)
+static void numa_placement_rule_reset(void *v)
 {
 	groups_clear(&((struct state *)v)->by);
 }
 
-static void destroy(void *v)
+static void numa_placement_rule_destroy(void *v)
 {
 	groups_free(&((struct state *)v)->by);
 }
 
 const struct view rule_numa_placement = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = numa_placement_rule_init,
+	.feed = numa_placement_rule_feed,
+	.report = numa_placement_rule_report,
+	.reset = numa_placement_rule_reset,
+	.destroy = numa_placement_rule_destroy,
 };

@@ -17,7 +17,7 @@ struct killed {
 	struct oom_kill mark;     /* h.size 0: not seen */
 	struct oom_report report; /* the same */
 	struct oom_task larger;   /* a candidate that was spared; h.size 0: none was */
-	u64 cgroup;               /* by others of its name; 0: see place() */
+	u64 cgroup;               /* by others of its name; 0: see oom_rule_place() */
 	bool told;
 	bool by_name; /* its group is told by others of its name */
 };
@@ -35,7 +35,7 @@ struct family {
 	char comm[COMM_LEN];
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int oom_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -47,7 +47,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int process_feed(struct state *s, const struct process_memory *p)
+static int oom_rule_process_feed(struct state *s, const struct process_memory *p)
 {
 	struct family *f = groups_get(&s->families, &p->tgid);
 
@@ -63,7 +63,7 @@ static u64 task_pages(const struct oom_task *t)
 	return t->rss_pages + t->swap_pages;
 }
 
-static void task_feed(struct state *s, const struct oom_task *t)
+static void oom_rule_task_feed(struct state *s, const struct oom_task *t)
 {
 	if (task_pages(t) > task_pages(&s->most)) {
 		s->second = s->most;
@@ -78,7 +78,7 @@ static struct killed *killed_get(struct rule_sums *s, u32 tid)
 	return s->by.n < KILLS_MAX ? groups_get(&s->by, &tid) : groups_find(&s->by, &tid);
 }
 
-static int feed(void *v, const struct rec *r)
+static int oom_rule_feed(void *v, const struct rec *r)
 {
 	struct state *state = v;
 	struct rule_sums *s = &state->sums;
@@ -98,10 +98,10 @@ static int feed(void *v, const struct rec *r)
 		}
 		state->most = state->second = (struct oom_task){};
 	} else if (r->kind == REC_OOM_TASK) {
-		task_feed(state, (const void *)r);
+		oom_rule_task_feed(state, (const void *)r);
 		return 0;
 	} else if (r->kind == REC_PROCESS_MEMORY) {
-		return process_feed(v, (const void *)r);
+		return oom_rule_process_feed(v, (const void *)r);
 	} else {
 		return facts_feed(&s->facts, r);
 	}
@@ -118,7 +118,7 @@ static bool is_memcg(const struct killed *k)
 }
 
 /* The group at its limit; 0: the machine, or not known. */
-static u64 place(const struct killed *k)
+static u64 oom_rule_place(const struct killed *k)
 {
 	int level = k->mark.h.size && is_memcg(k) ? oom_level_at_limit(&k->mark) : -1;
 
@@ -126,9 +126,9 @@ static u64 place(const struct killed *k)
 }
 
 /* "": the machine, or not known. */
-static const char *path_of(const struct report *r, const struct killed *k)
+static const char *oom_rule_path_of(const struct report *r, const struct killed *k)
 {
-	const char *path = place(k) ? stream_cgroup(r->stream, place(k)) : NULL;
+	const char *path = oom_rule_place(k) ? stream_cgroup(r->stream, oom_rule_place(k)) : NULL;
 
 	return path ? path : k->report.oom_path;
 }
@@ -136,19 +136,20 @@ static const char *path_of(const struct report *r, const struct killed *k)
 /* A kill that was seen in the log alone has a path, and no number of its group. */
 static bool same_place(const struct report *r, const struct killed *a, const struct killed *b)
 {
-	const char *path = path_of(r, a);
+	const char *path = oom_rule_path_of(r, a);
 
 	if (is_memcg(a) != is_memcg(b))
 		return false;
-	if (place(a) == place(b) && place(a))
+	if (oom_rule_place(a) == oom_rule_place(b) && oom_rule_place(a))
 		return true;
-	return (!place(a) || !place(b)) && (path[0] || place(a) == place(b)) &&
-	       !strncmp(path, path_of(r, b), OOM_PATH_LEN);
+	return (!oom_rule_place(a) || !oom_rule_place(b)) &&
+	       (path[0] || oom_rule_place(a) == oom_rule_place(b)) &&
+	       !strncmp(path, oom_rule_path_of(r, b), OOM_PATH_LEN);
 }
 
 static const char *place_name(struct report *r, const struct killed *k)
 {
-	const char *path = path_of(r, k);
+	const char *path = oom_rule_path_of(r, k);
 
 	return path[0] ? report_textn(r, path, strnlen(path, OOM_PATH_LEN)) : NULL;
 }
@@ -382,24 +383,26 @@ static const char *programs_text(
 }
 
 /* The group of the kills at one place, by any of them; 0: the machine, or not known. */
-static u64 group_of(const struct report *r, const struct rule_sums *s, const struct killed *at)
+static u64 oom_rule_group_of(
+	const struct report *r, const struct rule_sums *s, const struct killed *at)
 {
 	for (size_t i = 0; i < s->by.n; i++) {
 		const struct killed *k = groups_value(&s->by, i);
 
-		if (place(k) && same_place(r, at, k))
-			return place(k);
+		if (oom_rule_place(k) && same_place(r, at, k))
+			return oom_rule_place(k);
 	}
 	return 0;
 }
 
 /* All kills at one place. */
-static void tell_place(struct report *r, const struct state *state, const struct killed *first)
+static void oom_rule_tell_place(
+	struct report *r, const struct state *state, const struct killed *first)
 {
 	const struct rule_sums *s = &state->sums;
 	struct finding *f = report_finding(r, LEVEL_CRITICAL, "oom");
 	const char *path = place_name(r, first), *who = programs_text(r, s, first), *filler;
-	u64 n = 0, named = 0, group = group_of(r, s, first);
+	u64 n = 0, named = 0, group = oom_rule_group_of(r, s, first);
 	const struct killed *chosen = NULL;
 
 	if (!f)
@@ -505,12 +508,13 @@ static void place_by_name(const struct report *r, const struct rule_sums *s, str
 		k->cgroup = 0;
 		k->report.oom_path[0] = '\0';
 	}
-	if (k->told || !is_memcg(k) || place(k) || path_of(r, k)[0])
+	if (k->told || !is_memcg(k) || oom_rule_place(k) || oom_rule_path_of(r, k)[0])
 		return;
 	for (size_t i = 0; i < s->by.n; i++) {
 		const struct killed *o = groups_value(&s->by, i);
 
-		if (o->told || o->by_name || !is_memcg(o) || (!place(o) && !path_of(r, o)[0]) ||
+		if (o->told || o->by_name || !is_memcg(o) ||
+			(!oom_rule_place(o) && !oom_rule_path_of(r, o)[0]) ||
 			strncmp(victim_comm(o), victim_comm(k), COMM_LEN) != 0)
 			continue;
 		if (one && !same_place(r, one, o))
@@ -520,8 +524,9 @@ static void place_by_name(const struct report *r, const struct rule_sums *s, str
 	if (!one)
 		return;
 	k->by_name = true;
-	k->cgroup = place(one);
-	memcpy(k->report.oom_path, path_of(r, one), strnlen(path_of(r, one), OOM_PATH_LEN));
+	k->cgroup = oom_rule_place(one);
+	memcpy(k->report.oom_path, oom_rule_path_of(r, one),
+		strnlen(oom_rule_path_of(r, one), OOM_PATH_LEN));
 }
 
 static bool log_was_read(const struct stream *s)
@@ -532,7 +537,7 @@ static bool log_was_read(const struct stream *s)
 	return false;
 }
 
-static int report(void *v, struct report *r)
+static int oom_rule_report(void *v, struct report *r)
 {
 	struct rule_sums *s = &((struct state *)v)->sums;
 	bool log = log_was_read(r->stream), any = false;
@@ -550,14 +555,14 @@ static int report(void *v, struct report *r)
 		struct killed *k = groups_value(&s->by, i);
 
 		if (!k->told)
-			tell_place(r, v, k);
+			oom_rule_tell_place(r, v, k);
 	}
 	if (!any)
 		tell_counted(r, v);
 	return 0;
 }
 
-static void reset(void *v)
+static void oom_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -566,7 +571,7 @@ static void reset(void *v)
 	groups_clear(&s->heaps);
 }
 
-static void destroy(void *v)
+static void oom_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -577,9 +582,9 @@ static void destroy(void *v)
 
 const struct view rule_oom = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = oom_rule_init,
+	.feed = oom_rule_feed,
+	.report = oom_rule_report,
+	.reset = oom_rule_reset,
+	.destroy = oom_rule_destroy,
 };

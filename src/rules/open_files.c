@@ -147,7 +147,7 @@ static void tell_files(struct report *r, const struct held *h, u32 told)
 	tell_how(r, x, p);
 }
 
-static int report(void *v, struct report *r)
+static int open_files_rule_report(void *v, struct report *r)
 {
 	const struct held *h = v;
 
@@ -155,4 +155,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-const struct view rule_open_files = HELD_RULE(report);
+const struct view rule_open_files = HELD_RULE(open_files_rule_report);

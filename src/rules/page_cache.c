@@ -23,7 +23,7 @@
 
 #define COUPLES 3 /* told: one for each limit that they share */
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int page_cache_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct page_cache *s = v;
 
@@ -51,7 +51,7 @@ static int refault_feed(struct page_cache *s, struct reader *p, const struct cac
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int page_cache_rule_feed(void *v, const struct rec *rec)
 {
 	const struct cache_sampled *sampled = (const void *)rec;
 	const struct cache_agg *r = (const void *)rec;
@@ -97,7 +97,7 @@ static const struct reader *most(
 }
 
 /* The group whose limit makes room scarce for both; NULL: the machine's memory does. */
-static const struct cgroup_usage *group_of(
+static const struct cgroup_usage *page_cache_group_of(
 	const struct page_cache *s, const struct report *r, const struct reader *victim)
 {
 	for (size_t i = 0; i < s->sums.facts.cgroups.n; i++) {
@@ -121,7 +121,7 @@ static double set_bytes(const struct reader *p, const struct report *r)
 static bool streams_past(const struct page_cache *s, const struct report *r, const struct reader *e,
 	const struct reader *victim)
 {
-	const struct cgroup_usage *cg = group_of(s, r, victim);
+	const struct cgroup_usage *cg = page_cache_group_of(s, r, victim);
 	double room = (double)(cg ? cgroup_by_high(cg).limit_bytes
 				  : facts_last(&s->sums.facts, "Cached"));
 
@@ -274,7 +274,7 @@ static bool couple_find(const struct page_cache *s, struct report *r, const stru
 			(double)n < PAIR_PART * (double)victim->refaults)
 			continue;
 		e = evictor_of(s, d, p, &tgid);
-		group = group_of(s, r, victim);
+		group = page_cache_group_of(s, r, victim);
 		if (!e || !streams_past(s, r, e, victim) || couple_told(told, n_told, group) ||
 			are_one_set(s, r, p->victim, tgid, e))
 			continue;
@@ -342,7 +342,7 @@ void page_cache_tell_cost(
 			fmt_ns(a, f->cost_ns));
 }
 
-static void tell_place(struct report *r, struct finding *f, const struct page_cache *s,
+static void page_cache_tell_place(struct report *r, struct finding *f, const struct page_cache *s,
 	const struct cgroup_usage *cg)
 {
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -389,7 +389,7 @@ static void tell_evictor(
 	page_cache_tell_reads(r, f, s, report_process(r, c->victim_tgid), &c->victim);
 	page_cache_tell_reads(r, f, s, report_process(r, c->evictor_tgid), &c->evictor);
 	page_cache_tell_cost(r, f, s, &c->victim);
-	tell_place(r, f, s, c->group);
+	page_cache_tell_place(r, f, s, c->group);
 	f->why = "What is read or written goes to the page cache and replaces older pages, even if "
 		 "it is never read again. Pages that another process keeps using must then be read "
 		 "from disk again.";
@@ -418,7 +418,8 @@ static void tell_too_small(struct report *r, const struct page_cache *s,
 	bool several = victim->processes > 1;
 	struct finding *f;
 
-	if (group_of(s, r, victim)) /* the rule on limits tells it, with how much more is needed */
+	if (page_cache_group_of(
+		    s, r, victim)) /* the rule on limits tells it, with how much more is needed */
 		return;
 	f = report_finding(r, level, "page-cache");
 	if (!f)
@@ -436,7 +437,7 @@ static void tell_too_small(struct report *r, const struct page_cache *s,
 		kernel_refaults(s, r));
 	page_cache_tell_reads(r, f, s, who, victim);
 	page_cache_tell_cost(r, f, s, victim);
-	tell_place(r, f, s, NULL);
+	page_cache_tell_place(r, f, s, NULL);
 	f->why = several ? "They read the same files, or the same kind of files, again and again, "
 			   "and evict one another's pages: all that they read does not fit into "
 			   "memory. Slowing one down only moves the loss to the others."
@@ -512,7 +513,7 @@ static void tell_stream(struct report *r, const struct page_cache *s, double sto
 	finding_line(r, f->verify, "`grep -E 'pgscan_kswapd|pgsteal_kswapd' /proc/vmstat`");
 }
 
-static int level_of(double refaults)
+static int page_cache_level_of(double refaults)
 {
 	return refaults >= REFAULTS_WARNING ? LEVEL_WARNING
 	       : refaults >= REFAULTS_RISK  ? LEVEL_RISK
@@ -536,20 +537,20 @@ static int tell_couples(const struct page_cache *s, struct report *r)
 		sides_free(&d);
 	}
 	for (u32 i = 0; i < n && !rc; i++) {
-		int level = level_of(page_cache_second(s, told[i].victim.refaults));
+		int level = page_cache_level_of(page_cache_second(s, told[i].victim.refaults));
 
 		tell_evictor(r, s, &told[i], MAX(level, (int)LEVEL_RISK));
 	}
 	return rc ? rc : (int)n;
 }
 
-static int report(void *v, struct report *r)
+static int page_cache_rule_report(void *v, struct report *r)
 {
 	const struct page_cache *s = v;
 	double refaults = kernel_refaults(s, r);
 	double stolen = (double)facts_delta(&s->sums.facts, "pgsteal_kswapd") / report_seconds(r);
 	u32 tgid = 0;
-	int level = level_of(refaults), told, by_hand;
+	int level = page_cache_level_of(refaults), told, by_hand;
 
 	most(&s->sums.by, true, 0, &tgid);
 	by_hand = page_cache_tell_by_hand(r, s, tgid);
@@ -568,7 +569,7 @@ static int report(void *v, struct report *r)
 	return by_hand ? 0 : too_small_report(s, r, level);
 }
 
-static void reset(void *v)
+static void page_cache_rule_reset(void *v)
 {
 	struct page_cache *s = v;
 
@@ -578,7 +579,7 @@ static void reset(void *v)
 	s->on_ns = s->covered_ns = 0;
 }
 
-static void destroy(void *v)
+static void page_cache_rule_destroy(void *v)
 {
 	struct page_cache *s = v;
 
@@ -588,9 +589,9 @@ static void destroy(void *v)
 
 const struct view rule_page_cache = {
 	.size = sizeof(struct page_cache),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = page_cache_rule_init,
+	.feed = page_cache_rule_feed,
+	.report = page_cache_rule_report,
+	.reset = page_cache_rule_reset,
+	.destroy = page_cache_rule_destroy,
 };

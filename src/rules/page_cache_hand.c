@@ -56,7 +56,8 @@ static void program_put(struct report *r, u32 tgid, char ret[PROGRAM_LEN])
 		snprintf(ret, PROGRAM_LEN, "%u", tgid);
 }
 
-static struct hand_key key_of(struct report *r, const struct reader *victim, const struct pair *p)
+static struct hand_key page_cache_hand_key_of(
+	struct report *r, const struct reader *victim, const struct pair *p)
 {
 	struct hand_key k = {
 		.cgroup = victim->cgroup, .call = p->call, .own = p->victim == p->evictor};
@@ -104,7 +105,7 @@ static void hand_add(struct hand *h, const struct page_cache *s, const u32 *hand
 	h->reader.cgroup = victim->cgroup;
 }
 
-static u32 number_of(const struct groups *g, const void *value)
+static u32 page_cache_hand_number_of(const struct groups *g, const void *value)
 {
 	u32 i = 0;
 
@@ -125,11 +126,11 @@ static int hands_make(
 
 		if (!p->call || !victim)
 			continue;
-		k = key_of(r, victim, p);
+		k = page_cache_hand_key_of(r, victim, p);
 		h = groups_get(ret, &k);
 		if (!h)
 			return -ENOMEM;
-		hands[i] = number_of(ret, h);
+		hands[i] = page_cache_hand_number_of(ret, h);
 		hand_add(h, s, hands, i);
 	}
 	return 0;
@@ -140,7 +141,7 @@ static bool is_one(const struct hand *h)
 	return (double)h->most_pages >= ONE_PART * (double)h->pages;
 }
 
-static const char *who_of(struct report *r, const struct hand *h, bool victim)
+static const char *page_cache_hand_who_of(struct report *r, const struct hand *h, bool victim)
 {
 	u32 tgid = victim ? h->most.victim : h->most.evictor;
 	u32 n = victim ? h->victims : h->evictors;
@@ -192,14 +193,15 @@ static void tell_hand(struct report *r, const struct page_cache *s, const struct
 			? report_text(r,
 				  "%s drops pages of its files from the page cache and reads them "
 				  "again, %.0f a second: by %s",
-				  who_of(r, h, true), rate, call)
+				  page_cache_hand_who_of(r, h, true), rate, call)
 			: report_text(r,
 				  "%s evicts file pages that %s reads again, %.0f a second: by %s",
-				  who_of(r, h, false), who_of(r, h, true), rate, call);
+				  page_cache_hand_who_of(r, h, false),
+				  page_cache_hand_who_of(r, h, true), rate, call);
 	f->confidence = "high: the call that dropped them was seen; pages are sampled, one in 64";
 	finding_line(r, f->evidence, "%s a second is read back this way",
 		fmt_bytes(a, (u64)(rate * (double)r->stream->host.page_bytes)));
-	page_cache_tell_reads(r, f, s, who_of(r, h, true), &h->reader);
+	page_cache_tell_reads(r, f, s, page_cache_hand_who_of(r, h, true), &h->reader);
 	if (h->most.call != CACHE_CALL_FADVISE) /* that one leaves the kernel no trace of them */
 		page_cache_tell_cost(r, f, s, &h->reader);
 	if (facts_known(&s->sums.facts, "MemAvailable"))

@@ -65,7 +65,7 @@ static void tell_users(const struct page_lists *p, struct report *r, struct find
 		frees);
 }
 
-static int report(void *v, struct report *r)
+static int pcp_imbalance_rule_report(void *v, struct report *r)
 {
 	const struct page_lists *p = v;
 	struct travel t = travel_of(p);
@@ -111,4 +111,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-const struct view rule_pcp_imbalance = PAGE_LISTS_RULE(report);
+const struct view rule_pcp_imbalance = PAGE_LISTS_RULE(pcp_imbalance_rule_report);

@@ -18,7 +18,7 @@ struct taker {
 	u32 stack;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int percpu_growth_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	(void)o;
 	(void)err;
@@ -26,7 +26,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int percpu_growth_rule_feed(void *v, const struct rec *rec)
 {
 	const struct waits_made *r = (const void *)rec;
 	struct rule_sums *s = v;
@@ -45,7 +45,7 @@ static int feed(void *v, const struct rec *rec)
 	return 0;
 }
 
-static const struct taker *most_find(const struct rule_sums *s, u32 *ret_tgid)
+static const struct taker *percpu_growth_most_find(const struct rule_sums *s, u32 *ret_tgid)
 {
 	const struct taker *most = NULL;
 	u64 all = 0;
@@ -62,11 +62,11 @@ static const struct taker *most_find(const struct rule_sums *s, u32 *ret_tgid)
 	return most && (double)most->bytes >= MOST_PART * (double)all ? most : NULL;
 }
 
-static void tell(struct report *r, const struct rule_sums *s, u64 grown)
+static void percpu_growth_tell(struct report *r, const struct rule_sums *s, u64 grown)
 {
 	u64 all = facts_last(&s->facts, "Percpu");
 	u32 tgid = 0, cpus = MAX(r->stream->host.cpus, 1U);
-	const struct taker *t = most_find(s, &tgid);
+	const struct taker *t = percpu_growth_most_find(s, &tgid);
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
@@ -99,14 +99,15 @@ static void tell(struct report *r, const struct rule_sums *s, u64 grown)
 	finding_line(r, x->verify, "`grep Percpu: /proc/meminfo`");
 }
 
-static int report(void *v, struct report *r)
+static int percpu_growth_rule_report(void *v, struct report *r)
 {
 	const struct rule_sums *s = v;
 	u64 grown = facts_delta(&s->facts, "Percpu");
 
 	if (grown >= MIN_GROWTH && grown >= r->stream->host.memory_bytes / MIN_PART)
-		tell(r, s, grown);
+		percpu_growth_tell(r, s, grown);
 	return 0;
 }
 
-const struct view rule_percpu_growth = SUMS_RULE(init, feed, report);
+const struct view rule_percpu_growth =
+	SUMS_RULE(percpu_growth_rule_init, percpu_growth_rule_feed, percpu_growth_rule_report);

@@ -31,7 +31,7 @@ static const struct cgroup_usage *group_find(const struct facts *f)
 	return best;
 }
 
-static struct finding *begin(struct report *r, int level, u64 some_us)
+static struct finding *pressure_rule_begin(struct report *r, int level, u64 some_us)
 {
 	struct finding *x = report_finding(r, level, "pressure");
 
@@ -65,7 +65,7 @@ static u64 tell_group(struct report *r, const struct facts *f)
 	double share = report_share(r, us * 1000);
 	int level = share_level(share, 0.02, 0.1, 0.4);
 	const char *path = cg ? stream_cgroup(r->stream, cg->cgroup) : NULL;
-	struct finding *x = path && level >= LEVEL_RISK ? begin(r, level, us) : NULL;
+	struct finding *x = path && level >= LEVEL_RISK ? pressure_rule_begin(r, level, us) : NULL;
 
 	if (!x)
 		return 0;
@@ -81,7 +81,7 @@ static u64 tell_group(struct report *r, const struct facts *f)
 	return us;
 }
 
-static int report(void *v, struct report *r)
+static int pressure_rule_report(void *v, struct report *r)
 {
 	const struct facts *f = v;
 	u64 some_us = counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us);
@@ -97,7 +97,7 @@ static int report(void *v, struct report *r)
 	}
 	if ((double)tell_group(r, f) >= MOST * (double)some_us && some_us)
 		return 0;
-	x = level < LEVEL_RISK ? NULL : begin(r, level, some_us);
+	x = level < LEVEL_RISK ? NULL : pressure_rule_begin(r, level, some_us);
 	if (!x)
 		return 0;
 	x->title = report_text(r,
@@ -111,4 +111,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-const struct view rule_pressure = FACTS_RULE(report);
+const struct view rule_pressure = FACTS_RULE(pressure_rule_report);

@@ -44,7 +44,7 @@ struct crashed {
 	bool pool_empty;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int process_ended_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct crashed *s = v;
 
@@ -118,7 +118,7 @@ static int heap_feed(struct crashed *s, const struct process_memory *m)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int process_ended_rule_feed(void *v, const struct rec *rec)
 {
 	const struct held_files *f = (const void *)rec;
 	struct crashed *s = v;
@@ -213,7 +213,7 @@ static void pool_tell(struct report *r, struct finding *x, const struct facts *f
 	finding_line(r, x->undo, "`sysctl -w vm.nr_hugepages=%llu`", now);
 }
 
-static void tell(
+static void process_ended_tell(
 	struct report *r, const struct crashed *s, const struct which *k, const struct crash *c)
 {
 	bool files = k->reason == REASON_FILES;
@@ -247,7 +247,7 @@ static void tell(
 	finding_line(r, x->verify, "`memwhy check --for 60s`");
 }
 
-static int report(void *v, struct report *r)
+static int process_ended_rule_report(void *v, struct report *r)
 {
 	const struct crashed *s = v;
 
@@ -256,12 +256,12 @@ static int report(void *v, struct report *r)
 
 		/* Else a file that was cut short: no want of memory. */
 		if (k->reason != REASON_FILES || s->full.h.size || s->pool_empty)
-			tell(r, s, k, groups_value(&s->by, i));
+			process_ended_tell(r, s, k, groups_value(&s->by, i));
 	}
 	return 0;
 }
 
-static void reset(void *v)
+static void process_ended_rule_reset(void *v)
 {
 	struct crashed *s = v;
 
@@ -271,7 +271,7 @@ static void reset(void *v)
 	held_rule_reset(&s->held);
 }
 
-static void destroy(void *v)
+static void process_ended_rule_destroy(void *v)
 {
 	struct crashed *s = v;
 
@@ -282,9 +282,9 @@ static void destroy(void *v)
 
 const struct view rule_process_ended = {
 	.size = sizeof(struct crashed),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = process_ended_rule_init,
+	.feed = process_ended_rule_feed,
+	.report = process_ended_rule_report,
+	.reset = process_ended_rule_reset,
+	.destroy = process_ended_rule_destroy,
 };

@@ -32,7 +32,7 @@ struct reader {
 	u64 first_ns, last_ns; /* of the totals */
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int read_ahead_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	(void)o;
 	(void)err;
@@ -71,7 +71,7 @@ static int read_feed(struct rule_sums *s, const struct cache_agg *r)
 	return 0;
 }
 
-static int fault_feed(struct rule_sums *s, const struct faults_agg *r)
+static int read_ahead_fault_feed(struct rule_sums *s, const struct faults_agg *r)
 {
 	struct reader *p = r->flags & FAULT_MAJOR ? groups_get(&s->by, &r->tgid) : NULL;
 
@@ -80,14 +80,14 @@ static int fault_feed(struct rule_sums *s, const struct faults_agg *r)
 	return p || !(r->flags & FAULT_MAJOR) ? 0 : -ENOMEM;
 }
 
-static int feed(void *v, const struct rec *r)
+static int read_ahead_rule_feed(void *v, const struct rec *r)
 {
 	struct rule_sums *s = v;
 
 	if (r->kind == REC_CACHE_AGG)
 		return read_feed(s, (const void *)r);
 	if (r->kind == REC_FAULTS_AGG)
-		return fault_feed(s, (const void *)r);
+		return read_ahead_fault_feed(s, (const void *)r);
 	return facts_feed(&s->facts, r);
 }
 
@@ -114,7 +114,8 @@ static u64 a_second(const struct waste *w, u64 n)
 	return (u64)((double)n / w->seconds);
 }
 
-static int level_of(const struct report *r, const struct reader *p, const struct waste *w)
+static int read_ahead_level_of(
+	const struct report *r, const struct reader *p, const struct waste *w)
 {
 	u64 vain;
 
@@ -127,7 +128,7 @@ static int level_of(const struct report *r, const struct reader *p, const struct
 	return vain >= MUCH_SECOND ? LEVEL_NOTE : -1;
 }
 
-static void tell_try(struct report *r, struct finding *f, const struct reader *p)
+static void read_ahead_tell_try(struct report *r, struct finding *f, const struct reader *p)
 {
 	const char *file = p->ahead_file ? stream_string(r->stream, p->ahead_file) : NULL;
 	u64 kib = p->ahead_bytes >> 10;
@@ -147,7 +148,7 @@ static void tell_try(struct report *r, struct finding *f, const struct reader *p
 	finding_line(r, f->undo, "`echo %llu > %s`", kib, file);
 }
 
-static void tell(
+static void read_ahead_tell(
 	struct report *r, u32 tgid, const struct reader *p, const struct waste *w, int level)
 {
 	struct finding *f = report_finding(r, level, "read-ahead");
@@ -179,23 +180,24 @@ static void tell(
 	f->why = "The kernel reads beyond what is asked for, and around what is touched in a "
 		 "mapping, up to the device's read-ahead. Random readers use none of it: the disk "
 		 "works for nothing, and these pages evict others from the page cache.";
-	tell_try(r, f, p);
+	read_ahead_tell_try(r, f, p);
 	finding_line(r, f->verify, "`memwhy check --for 15s -p %u`", tgid);
 }
 
-static int report(void *v, struct report *r)
+static int read_ahead_rule_report(void *v, struct report *r)
 {
 	struct rule_sums *s = v;
 
 	for (size_t i = 0; i < s->by.n; i++) {
 		const struct reader *p = groups_value(&s->by, i);
 		struct waste w = waste_of(r, p);
-		int level = level_of(r, p, &w);
+		int level = read_ahead_level_of(r, p, &w);
 
 		if (level >= 0)
-			tell(r, *(const u32 *)groups_key(&s->by, i), p, &w, level);
+			read_ahead_tell(r, *(const u32 *)groups_key(&s->by, i), p, &w, level);
 	}
 	return 0;
 }
 
-const struct view rule_read_ahead = SUMS_RULE(init, feed, report);
+const struct view rule_read_ahead =
+	SUMS_RULE(read_ahead_rule_init, read_ahead_rule_feed, read_ahead_rule_report);

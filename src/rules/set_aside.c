@@ -473,7 +473,7 @@ static void tell_balloon(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`grep balloon /proc/vmstat`");
 }
 
-static int report(void *v, struct report *r)
+static int set_aside_rule_report(void *v, struct report *r)
 {
 	const struct held *h = v;
 	struct held_top locked = held_most(h, locked_bytes);
@@ -494,4 +494,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-const struct view rule_set_aside = HELD_RULE(report);
+const struct view rule_set_aside = HELD_RULE(set_aside_rule_report);

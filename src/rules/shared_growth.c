@@ -288,7 +288,7 @@ static int own_feed(struct shared *s, const struct process_memory *m)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int shared_growth_rule_feed(void *v, const struct rec *rec)
 {
 	const struct system_value *value = (const void *)rec;
 	struct shared *s = v;
@@ -307,7 +307,7 @@ static int feed(void *v, const struct rec *rec)
 	return held_rule_feed(&s->held, rec);
 }
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int shared_growth_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct shared *s = v;
 
@@ -315,7 +315,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return held_rule_init(v, o, err); /* its first member */
 }
 
-static void reset(void *v)
+static void shared_growth_rule_reset(void *v)
 {
 	struct shared *s = v;
 
@@ -325,7 +325,7 @@ static void reset(void *v)
 	s->since_ns = 0;
 }
 
-static void destroy(void *v)
+static void shared_growth_rule_destroy(void *v)
 {
 	struct shared *s = v;
 
@@ -334,7 +334,7 @@ static void destroy(void *v)
 }
 
 /* A process that touches what is there already grows too: only with the machine's it is growth. */
-static int report(void *v, struct report *r)
+static int shared_growth_rule_report(void *v, struct report *r)
 {
 	const struct shared *s = v;
 	const struct held *h = &s->held;
@@ -363,9 +363,9 @@ static int report(void *v, struct report *r)
 
 const struct view rule_shared_growth = {
 	.size = sizeof(struct shared),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = shared_growth_rule_init,
+	.feed = shared_growth_rule_feed,
+	.report = shared_growth_rule_report,
+	.reset = shared_growth_rule_reset,
+	.destroy = shared_growth_rule_destroy,
 };

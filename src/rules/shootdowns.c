@@ -31,7 +31,7 @@ struct state {
 	u64 on_ns;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int shootdowns_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -41,7 +41,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int kind_of(u16 call)
+static int shootdowns_kind_of(u16 call)
 {
 	return call == MMCALLS_MUNMAP || call == MMCALLS_MREMAP ? 0
 	       : call == MMCALLS_MPROTECT                       ? 1
@@ -49,9 +49,9 @@ static int kind_of(u16 call)
 								: -1;
 }
 
-static int call_feed(struct state *s, const struct mmcalls_agg *r)
+static int shootdowns_call_feed(struct state *s, const struct mmcalls_agg *r)
 {
-	int kind = kind_of(r->call);
+	int kind = shootdowns_kind_of(r->call);
 	struct calls *c;
 
 	if (kind < 0)
@@ -68,14 +68,14 @@ static int call_feed(struct state *s, const struct mmcalls_agg *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int shootdowns_rule_feed(void *v, const struct rec *r)
 {
 	const struct mmcalls_sampled *sampled = (const void *)r;
 	struct state *s = v;
 
 	switch (r->kind) {
 	case REC_MMCALLS_AGG:
-		return call_feed(s, (const void *)r);
+		return shootdowns_call_feed(s, (const void *)r);
 	case REC_MMCALLS_SAMPLED:
 		s->shootdowns += sampled->shootdowns;
 		s->on_ns += sampled->on_ns;
@@ -85,7 +85,7 @@ static int feed(void *v, const struct rec *r)
 	}
 }
 
-static const struct calls *most_find(const struct state *s, u32 *ret_tgid)
+static const struct calls *shootdowns_most_find(const struct state *s, u32 *ret_tgid)
 {
 	const struct calls *most = NULL;
 	u64 all = 0;
@@ -114,7 +114,7 @@ static const char *call_name(const struct calls *c)
 	return c->count[0] >= c->count[2] ? "munmap()" : "madvise()";
 }
 
-static void tell_try(struct report *r, struct finding *x, u32 tgid)
+static void shootdowns_tell_try(struct report *r, struct finding *x, u32 tgid)
 {
 	finding_line(r, x->try_,
 		"Change larger ranges at once, or less often; keep memory instead of releasing it. "
@@ -131,8 +131,8 @@ static void tell_try(struct report *r, struct finding *x, u32 tgid)
 	finding_line(r, x->verify, "`memwhy maps --by stack -p %u --for 10s`", tgid);
 }
 
-static void tell(struct report *r, const struct state *s, const struct calls *c, u32 tgid,
-	double rate, int level)
+static void shootdowns_tell(struct report *r, const struct state *s, const struct calls *c,
+	u32 tgid, double rate, int level)
 {
 	struct finding *x = report_finding(r, level, "tlb-shootdowns");
 
@@ -159,16 +159,16 @@ static void tell(struct report *r, const struct state *s, const struct calls *c,
 	x->why = "A CPU may still have the old translation in its TLB. So each munmap, mprotect or "
 		 "madvise of memory in use interrupts every CPU that runs a thread of the process, "
 		 "and returns only when all have answered.";
-	tell_try(r, x, tgid);
+	shootdowns_tell_try(r, x, tgid);
 }
 
-static int report(void *v, struct report *r)
+static int shootdowns_rule_report(void *v, struct report *r)
 {
 	const struct state *s = v;
 	double rate = (double)s->shootdowns / report_seconds(r);
 	double each = rate / MAX(r->stream->host.cpus, 1U);
 	u32 tgid = 0;
-	const struct calls *c = most_find(s, &tgid);
+	const struct calls *c = shootdowns_most_find(s, &tgid);
 	int level = each >= WARNING_RATE ? LEVEL_WARNING
 		    : each >= RISK_RATE  ? LEVEL_RISK
 		    : each >= NOTE_RATE  ? LEVEL_NOTE
@@ -176,11 +176,11 @@ static int report(void *v, struct report *r)
 
 	/* Reclaim, compaction and NUMA balancing flush TLBs too: without calls nobody is blamed. */
 	if (level >= 0 && c && calls_second(s, c->all) * CALLS_PART >= rate)
-		tell(r, s, c, tgid, rate, level);
+		shootdowns_tell(r, s, c, tgid, rate, level);
 	return 0;
 }
 
-static void reset(void *v)
+static void shootdowns_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -188,16 +188,16 @@ static void reset(void *v)
 	s->shootdowns = s->on_ns = 0;
 }
 
-static void destroy(void *v)
+static void shootdowns_rule_destroy(void *v)
 {
 	rule_sums_destroy(&((struct state *)v)->sums);
 }
 
 const struct view rule_shootdowns = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = shootdowns_rule_init,
+	.feed = shootdowns_rule_feed,
+	.report = shootdowns_rule_report,
+	.reset = shootdowns_rule_reset,
+	.destroy = shootdowns_rule_destroy,
 };

@@ -77,7 +77,7 @@ static bool is_steady(const struct trend *t, double least)
 
 /* MemFree comes early in a sample and changes with nearly each: what is known before is complete.
  */
-static void sample_take(struct growth *g, const struct system_value *v)
+static void slab_growth_sample_take(struct growth *g, const struct system_value *v)
 {
 	if (v->source != SYSTEM_MEMINFO || strncmp(v->name, "MemFree", sizeof(v->name)) != 0 ||
 		!facts_known(&g->held.facts, "SUnreclaim") || v->h.time_ns <= g->unowned.last_ns)
@@ -87,7 +87,7 @@ static void sample_take(struct growth *g, const struct system_value *v)
 		&g->unreclaimable, v->h.time_ns, (double)facts_last(&g->held.facts, "SUnreclaim"));
 }
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int slab_growth_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct growth *g = v;
 
@@ -135,14 +135,14 @@ static void ledger_take(struct growth *g, const struct where_ledger *l)
 		g->first = *l;
 }
 
-static int feed(void *v, const struct rec *r)
+static int slab_growth_rule_feed(void *v, const struct rec *r)
 {
 	struct growth *g = v;
 
 	if (r->kind == REC_WHERE_LEDGER)
 		ledger_take(g, (const void *)r);
 	if (r->kind == REC_SYSTEM_VALUE)
-		sample_take(g, (const struct system_value *)r);
+		slab_growth_sample_take(g, (const struct system_value *)r);
 	if (r->kind == REC_PAGES_SAMPLED)
 		pages_sampled_add(&g->sampled, (const struct pages_sampled *)r);
 	if (r->kind == REC_PAGES_ALLOC)
@@ -152,7 +152,7 @@ static int feed(void *v, const struct rec *r)
 	return held_rule_feed(&g->held, r);
 }
 
-static void reset(void *v)
+static void slab_growth_rule_reset(void *v)
 {
 	struct growth *g = v;
 
@@ -164,7 +164,7 @@ static void reset(void *v)
 	g->first = g->ledger;
 }
 
-static void destroy(void *v)
+static void slab_growth_rule_destroy(void *v)
 {
 	struct growth *g = v;
 
@@ -174,7 +174,7 @@ static void destroy(void *v)
 }
 
 /* Of the process where one is known: the others' need not be looked through. */
-static void tell_next(struct report *r, struct finding *x)
+static void slab_growth_tell_next(struct report *r, struct finding *x)
 {
 	if (x->tgid)
 		finding_line(r, x->try_,
@@ -377,7 +377,7 @@ static struct suspect suspect_find(const struct growth *g, double seconds)
 }
 
 /* By when memory is used up at this rate. */
-static int level_of(const struct report *r, const struct facts *f, u64 grown)
+static int slab_growth_level_of(const struct report *r, const struct facts *f, u64 grown)
 {
 	double left = (double)facts_last(f, "MemAvailable") * report_seconds(r) /
 		      (double)MAX(grown, 1ULL);
@@ -404,7 +404,8 @@ static void tell_slab(struct report *r, const struct growth *g)
 		(grown < MIN_GROWTH / 4 || (grown < MIN_GROWTH && grown <= all / RECLAIMED_WITH)) &&
 		all < r->stream->host.memory_bytes / RECLAIMABLE_PART)
 		return;
-	x = report_finding(r, steady || grown >= MIN_GROWTH ? level_of(r, f, grown) : LEVEL_NOTE,
+	x = report_finding(r,
+		steady || grown >= MIN_GROWTH ? slab_growth_level_of(r, f, grown) : LEVEL_NOTE,
 		"slab-growth");
 	if (!x)
 		return;
@@ -434,7 +435,7 @@ static void tell_slab(struct report *r, const struct growth *g)
 	tell_caches(r, x, f, grown * 2 >= all);
 	x->why = "Reclaimable slab (dentries, inodes) grows with file accesses and is freed when "
 		 "memory is short. Unreclaimable slab belongs to sockets, tasks, drivers.";
-	tell_next(r, x);
+	slab_growth_tell_next(r, x);
 	finding_line(r, x->verify, "`grep -i slab /proc/meminfo`");
 }
 
@@ -465,7 +466,7 @@ static bool tell_unowned(struct report *r, const struct growth *g)
 	x->why = "Kernel pages that no counter includes belong to drivers, network and pipe "
 		 "buffers, perf and BPF rings, or a memory balloon. If it is none of these, find "
 		 "out who keeps them.";
-	tell_next(r, x);
+	slab_growth_tell_next(r, x);
 	finding_line(r, x->verify, "`memwhy check --for 60s`");
 	return true;
 }
@@ -514,7 +515,7 @@ static void tell_large(struct report *r, const struct growth *g)
 		finding_line(r, x->try_,
 			"Size its pipes to what it moves at once, 64 KiB unless measurements show "
 			"that more helps, or keep fewer of them open.");
-	tell_next(r, x);
+	slab_growth_tell_next(r, x);
 	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
 
@@ -664,7 +665,7 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
 
-static int report(void *v, struct report *r)
+static int slab_growth_rule_report(void *v, struct report *r)
 {
 	tell_slab(r, v);
 	tell_large(r, v);
@@ -675,9 +676,9 @@ static int report(void *v, struct report *r)
 
 const struct view rule_slab_growth = {
 	.size = sizeof(struct growth),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = slab_growth_rule_init,
+	.feed = slab_growth_rule_feed,
+	.report = slab_growth_rule_report,
+	.reset = slab_growth_rule_reset,
+	.destroy = slab_growth_rule_destroy,
 };

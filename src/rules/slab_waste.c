@@ -56,7 +56,7 @@ static void tell_cache(struct report *r, struct finding *x, const struct slab_us
 		report_text(r, "/sys/kernel/slab/%.64s/shrink", s->name));
 }
 
-static int report(void *v, struct report *r)
+static int slab_waste_rule_report(void *v, struct report *r)
 {
 	const struct facts *f = v;
 	u64 memory = r->stream->host.memory_bytes;
@@ -88,4 +88,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-const struct view rule_slab_waste = FACTS_RULE(report);
+const struct view rule_slab_waste = FACTS_RULE(slab_waste_rule_report);

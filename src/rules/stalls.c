@@ -39,7 +39,7 @@ struct state {
 	u32 pageblock_order;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int stalls_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -51,7 +51,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int stall_feed(struct state *s, const struct stalls_agg *r)
+static int stalls_rule_stall_feed(struct state *s, const struct stalls_agg *r)
 {
 	struct key key = {r->tgid, r->kind, r->cgroup};
 	struct sums *t = groups_get(&s->by, &key);
@@ -76,12 +76,12 @@ static int stall_feed(struct state *s, const struct stalls_agg *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int stalls_rule_feed(void *v, const struct rec *r)
 {
 	struct state *s = v;
 
 	if (r->kind == REC_STALLS_AGG)
-		return stall_feed(s, (const void *)r);
+		return stalls_rule_stall_feed(s, (const void *)r);
 	if (r->kind == REC_HOST && ((const struct rec_host *)r)->pageblock_order)
 		s->pageblock_order = ((const struct rec_host *)r)->pageblock_order;
 	return facts_feed(&s->facts, r);
@@ -193,7 +193,7 @@ static void tell_fragmentation(
 	finding_line(r, f->try_, "Who fragments it: `memwhy frag --by process --for 60s`");
 }
 
-static void tell_numbers(struct report *r, struct finding *f, const struct sums *t)
+static void stalls_rule_tell_numbers(struct report *r, struct finding *f, const struct sums *t)
 {
 	char p50[UNIT_BUF], p99[UNIT_BUF], max[UNIT_BUF], reclaim[UNIT_BUF], compact[UNIT_BUF];
 
@@ -213,7 +213,7 @@ static void tell_numbers(struct report *r, struct finding *f, const struct sums 
 		finding_line(r, f->evidence, "%llu of them failed", t->failed);
 }
 
-static void tell(struct report *r, const struct state *s, const struct key *key,
+static void stalls_rule_tell(struct report *r, const struct state *s, const struct key *key,
 	const struct sums *t, int level)
 {
 	bool charge = key->kind == STALLS_CHARGE, pieces = t->compact_ns > t->reclaim_ns;
@@ -236,7 +236,7 @@ static void tell(struct report *r, const struct state *s, const struct key *key,
 			 : "direct reclaim",
 		report_share_text(r, t->total_ns));
 	f->confidence = "high: every stall was counted and timed";
-	tell_numbers(r, f, t);
+	stalls_rule_tell_numbers(r, f, t);
 	if (charge) {
 		tell_memcg(r, f, s, key);
 		return;
@@ -249,7 +249,7 @@ static void tell(struct report *r, const struct state *s, const struct key *key,
 }
 
 /* The group with the most time lost below `below`, or -1. */
-static ssize_t next_worst(const struct groups *g, u64 below, ssize_t after)
+static ssize_t stalls_rule_next_worst(const struct groups *g, u64 below, ssize_t after)
 {
 	ssize_t best = -1;
 	u64 best_ns = 0;
@@ -267,7 +267,7 @@ static ssize_t next_worst(const struct groups *g, u64 below, ssize_t after)
 	return best;
 }
 
-static int report(void *v, struct report *r)
+static int stalls_rule_report(void *v, struct report *r)
 {
 	struct state *s = v;
 	u64 below = ~0ULL;
@@ -277,19 +277,19 @@ static int report(void *v, struct report *r)
 		const struct sums *t;
 		int level;
 
-		at = next_worst(&s->by, below, at);
+		at = stalls_rule_next_worst(&s->by, below, at);
 		if (at < 0)
 			break;
 		t = groups_value(&s->by, (size_t)at);
 		below = t->total_ns;
 		level = share_level(report_share(r, t->total_ns), 0.01, 0.05, 0.25);
 		if (level >= 0 && t->count >= MIN_STALLS)
-			tell(r, s, groups_key(&s->by, (size_t)at), t, level);
+			stalls_rule_tell(r, s, groups_key(&s->by, (size_t)at), t, level);
 	}
 	return 0;
 }
 
-static void reset(void *v)
+static void stalls_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -297,7 +297,7 @@ static void reset(void *v)
 	facts_reset(&s->facts);
 }
 
-static void destroy(void *v)
+static void stalls_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -307,9 +307,9 @@ static void destroy(void *v)
 
 const struct view rule_stalls = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = stalls_rule_init,
+	.feed = stalls_rule_feed,
+	.report = stalls_rule_report,
+	.reset = stalls_rule_reset,
+	.destroy = stalls_rule_destroy,
 };

@@ -24,7 +24,7 @@ struct process {
 	u64 cgroup;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int swap_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	(void)o;
 	(void)err;
@@ -32,7 +32,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *rec)
+static int swap_rule_feed(void *v, const struct rec *rec)
 {
 	struct rule_sums *s = v;
 	const struct faults_agg *fault = (const void *)rec;
@@ -322,11 +322,11 @@ static void full(struct report *r, const struct rule_sums *s)
 	finding_line(r, f->verify, "`swapon --show`");
 }
 
-static int report(void *v, struct report *r)
+static int swap_rule_report(void *v, struct report *r)
 {
 	waits(r, v);
 	full(r, v);
 	return 0;
 }
 
-const struct view rule_swap = SUMS_RULE(init, feed, report);
+const struct view rule_swap = SUMS_RULE(swap_rule_init, swap_rule_feed, swap_rule_report);

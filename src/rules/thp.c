@@ -26,7 +26,7 @@ static const struct {
 		"waste in huge pages: no memory of processes with huge pages could be read"},
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int thp_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	(void)o;
 	(void)err;
@@ -34,7 +34,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int value_feed(struct thp_facts *f, const struct thp_value *v)
+static int thp_rule_value_feed(struct thp_facts *f, const struct thp_value *v)
 {
 	if (v->source != THP_MEMORY)
 		return thp_facts_value(f, v->source, v->name, v->value, v->text);
@@ -60,7 +60,7 @@ static int work_feed(struct thp_facts *f, const struct thp_agg *r)
 				 });
 }
 
-static int usage_feed(struct thp_facts *f, const struct thp_process *p)
+static int thp_rule_usage_feed(struct thp_facts *f, const struct thp_process *p)
 {
 	struct thp_usage u = {
 		.rss_bytes = p->rss_bytes,
@@ -76,15 +76,15 @@ static int usage_feed(struct thp_facts *f, const struct thp_process *p)
 	return thp_facts_usage(f, p->tgid, &u);
 }
 
-static int feed(void *v, const struct rec *r)
+static int thp_rule_feed(void *v, const struct rec *r)
 {
 	switch (r->kind) {
 	case REC_THP_VALUE:
-		return value_feed(v, (const struct thp_value *)r);
+		return thp_rule_value_feed(v, (const struct thp_value *)r);
 	case REC_THP_AGG:
 		return work_feed(v, (const struct thp_agg *)r);
 	case REC_THP_PROCESS:
-		return usage_feed(v, (const struct thp_process *)r);
+		return thp_rule_usage_feed(v, (const struct thp_process *)r);
 	case REC_TASK:
 		thp_facts_task(v, r);
 		return 0;
@@ -112,7 +112,7 @@ static void tell_fallback(struct report *r, u64 alloc, u64 fallback)
 	finding_line(r, x->verify, "`memwhy thp --table counters --for 10s`");
 }
 
-static int report(void *v, struct report *r)
+static int thp_rule_report(void *v, struct report *r)
 {
 	const struct thp_facts *f = v;
 	u64 alloc = thp_facts_delta(f, THP_VMSTAT, "thp_fault_alloc");
@@ -136,21 +136,21 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-static void reset(void *v)
+static void thp_rule_reset(void *v)
 {
 	thp_facts_reset(v);
 }
 
-static void destroy(void *v)
+static void thp_rule_destroy(void *v)
 {
 	thp_facts_free(v);
 }
 
 const struct view rule_thp = {
 	.size = sizeof(struct thp_facts),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = thp_rule_init,
+	.feed = thp_rule_feed,
+	.report = thp_rule_report,
+	.reset = thp_rule_reset,
+	.destroy = thp_rule_destroy,
 };

@@ -47,7 +47,7 @@ struct state {
 	u64 calls_on_ns, calls_covered_ns;
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int touch_again_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -58,7 +58,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int fault_feed(struct state *s, const struct faults_agg *r)
+static int touch_again_fault_feed(struct state *s, const struct faults_agg *r)
 {
 	struct process_faults *p;
 
@@ -81,7 +81,7 @@ static int path_feed(struct state *s, const struct process_path *r)
 	return 0;
 }
 
-static int memory_feed(struct state *s, const struct process_memory *r)
+static int touch_again_memory_feed(struct state *s, const struct process_memory *r)
 {
 	struct process_faults *p = groups_get(&s->sums.by, &r->tgid);
 
@@ -108,7 +108,7 @@ static int memory_feed(struct state *s, const struct process_memory *r)
 	return 0;
 }
 
-static int call_feed(struct state *s, const struct mmcalls_agg *r)
+static int touch_again_call_feed(struct state *s, const struct mmcalls_agg *r)
 {
 	struct call_key k = {r->tgid, r->call, r->advice};
 	struct calls *c = groups_get(&s->calls, &k);
@@ -124,20 +124,20 @@ static int call_feed(struct state *s, const struct mmcalls_agg *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int touch_again_rule_feed(void *v, const struct rec *r)
 {
 	const struct mmcalls_sampled *sampled = (const void *)r;
 	struct state *s = v;
 
 	switch (r->kind) {
 	case REC_FAULTS_AGG:
-		return fault_feed(s, (const void *)r);
+		return touch_again_fault_feed(s, (const void *)r);
 	case REC_PROCESS_MEMORY:
-		return memory_feed(s, (const void *)r);
+		return touch_again_memory_feed(s, (const void *)r);
 	case REC_PROCESS_PATH:
 		return path_feed(s, (const void *)r);
 	case REC_MMCALLS_AGG:
-		return call_feed(s, (const void *)r);
+		return touch_again_call_feed(s, (const void *)r);
 	case REC_MMCALLS_SAMPLED:
 		s->calls_on_ns += sampled->on_ns;
 		s->calls_covered_ns += sampled->covered_ns;
@@ -214,7 +214,7 @@ static void tell_keep(struct report *r, struct finding *f, const struct call_key
 		"often.");
 }
 
-static void tell(
+static void touch_again_tell(
 	struct report *r, const struct state *s, u32 tgid, struct process_faults *p, int level)
 {
 	struct finding *f = report_finding(r, level, "touch-again");
@@ -278,7 +278,7 @@ static bool churns(const struct state *s, u32 tgid, const struct process_faults 
 }
 
 /* The process with most time in such faults, below `below`. */
-static struct process_faults *next_worst(struct state *s, u64 below, u32 *ret_tgid)
+static struct process_faults *touch_again_next_worst(struct state *s, u64 below, u32 *ret_tgid)
 {
 	struct process_faults *best = NULL;
 	u64 best_ns = 0;
@@ -297,7 +297,7 @@ static struct process_faults *next_worst(struct state *s, u64 below, u32 *ret_tg
 
 /* What was started within the look, as a compiler is, may be over soon: no more than a note. Nor is
  * new shared memory, which is passed on. */
-static int level_of(const struct report *r, const struct process_faults *p)
+static int touch_again_level_of(const struct report *r, const struct process_faults *p)
 {
 	double share = report_share(r, p->touched.ns);
 	bool young = p->start_ns > r->stream->first_ns;
@@ -308,7 +308,7 @@ static int level_of(const struct report *r, const struct process_faults *p)
 				     : MAX(share_level(share, 0.1, 0.25, 0.7), (int)LEVEL_NOTE);
 }
 
-static int report(void *v, struct report *r)
+static int touch_again_rule_report(void *v, struct report *r)
 {
 	struct state *s = v;
 	struct process_faults *p;
@@ -318,20 +318,20 @@ static int report(void *v, struct report *r)
 	for (int told = 0; told < FINDINGS;) {
 		int level;
 
-		p = next_worst(s, below, &tgid);
-		level = p ? level_of(r, p) : -1;
+		p = touch_again_next_worst(s, below, &tgid);
+		level = p ? touch_again_level_of(r, p) : -1;
 		if (level < 0)
 			break;
 		below = p->touched.ns;
 		if (!churns(s, tgid, p, r->stream->host.page_bytes))
 			continue;
-		tell(r, s, tgid, p, level);
+		touch_again_tell(r, s, tgid, p, level);
 		told++;
 	}
 	return 0;
 }
 
-static void reset(void *v)
+static void touch_again_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -340,7 +340,7 @@ static void reset(void *v)
 	s->calls_on_ns = s->calls_covered_ns = 0;
 }
 
-static void destroy(void *v)
+static void touch_again_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -350,9 +350,9 @@ static void destroy(void *v)
 
 const struct view rule_touch_again = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = touch_again_rule_init,
+	.feed = touch_again_rule_feed,
+	.report = touch_again_rule_report,
+	.reset = touch_again_rule_reset,
+	.destroy = touch_again_rule_destroy,
 };

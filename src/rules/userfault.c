@@ -30,7 +30,7 @@ struct state {
 	struct groups majors;  /* tgid -> struct waiter, of major faults that read no file */
 };
 
-static int init(void *v, const struct view_options *o, struct err *err)
+static int userfault_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct state *s = v;
 
@@ -39,7 +39,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return held_rule_init(&s->held, o, err);
 }
 
-static int fault_feed(struct state *s, const struct faults_agg *r)
+static int userfault_fault_feed(struct state *s, const struct faults_agg *r)
 {
 	struct waiter *w;
 
@@ -60,11 +60,11 @@ static int fault_feed(struct state *s, const struct faults_agg *r)
 	return 0;
 }
 
-static int feed(void *v, const struct rec *r)
+static int userfault_rule_feed(void *v, const struct rec *r)
 {
 	struct state *s = v;
 
-	return r->kind == REC_FAULTS_AGG ? fault_feed(s, (const void *)r)
+	return r->kind == REC_FAULTS_AGG ? userfault_fault_feed(s, (const void *)r)
 					 : held_rule_feed(&s->held, r);
 }
 
@@ -84,7 +84,7 @@ static const struct held_process *handler_find(const struct state *s, u32 tgid)
 	return NULL;
 }
 
-static void tell(struct report *r, const struct waiter *w, u32 tgid,
+static void userfault_tell(struct report *r, const struct waiter *w, u32 tgid,
 	const struct held_process *handler, int level)
 {
 	struct finding *x = report_finding(r, level, "userfault");
@@ -150,7 +150,7 @@ static bool is_slow(const struct waiter *w)
 	       (w->faults >= MIN_FAULTS || w->ns >= w->faults * LONG_NS);
 }
 
-static int report(void *v, struct report *r)
+static int userfault_rule_report(void *v, struct report *r)
 {
 	struct state *s = v;
 	int rc = majors_take(s);
@@ -165,12 +165,12 @@ static int report(void *v, struct report *r)
 			continue;
 		handler = handler_find(s, tgid);
 		if (handler)
-			tell(r, w, tgid, handler, level);
+			userfault_tell(r, w, tgid, handler, level);
 	}
 	return rc;
 }
 
-static void reset(void *v)
+static void userfault_rule_reset(void *v)
 {
 	struct state *s = v;
 
@@ -179,7 +179,7 @@ static void reset(void *v)
 	held_rule_reset(&s->held);
 }
 
-static void destroy(void *v)
+static void userfault_rule_destroy(void *v)
 {
 	struct state *s = v;
 
@@ -190,9 +190,9 @@ static void destroy(void *v)
 
 const struct view rule_userfault = {
 	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
+	.init = userfault_rule_init,
+	.feed = userfault_rule_feed,
+	.report = userfault_rule_report,
+	.reset = userfault_rule_reset,
+	.destroy = userfault_rule_destroy,
 };

@@ -38,7 +38,7 @@ static struct locks locks_of(const struct page_lists *p, const struct report *r)
 	};
 }
 
-static int level_of(const struct page_lists *p, const struct locks *l)
+static int zone_lock_level_of(const struct page_lists *p, const struct locks *l)
 {
 	int waited = p->all.waits >= MIN_WAITS ? share_level(l->waited, 0.01, 0.05, 0.25) : -1;
 
@@ -49,7 +49,7 @@ static int level_of(const struct page_lists *p, const struct locks *l)
 		       : -1;
 }
 
-static void tell(
+static void zone_lock_tell(
 	const struct page_lists *p, struct report *r, struct finding *f, const struct locks *l)
 {
 	const struct pages_cpu_sums *n = &p->all;
@@ -83,7 +83,7 @@ static void tell(
 	page_lists_tell_sampled(p, r, f);
 }
 
-static const char *confidence(const struct page_lists *p, const struct report *r)
+static const char *zone_lock_confidence(const struct page_lists *p, const struct report *r)
 {
 	if (p->all.waits >= MIN_WAITS)
 		return "high: the waits were timed; those of the first waiter are not seen";
@@ -93,11 +93,11 @@ static const char *confidence(const struct page_lists *p, const struct report *r
 	       "lock:contention_begin, Linux 5.19)";
 }
 
-static int report(void *v, struct report *r)
+static int zone_lock_rule_report(void *v, struct report *r)
 {
 	const struct page_lists *p = v;
 	struct locks l = locks_of(p, r);
-	int level = level_of(p, &l);
+	int level = zone_lock_level_of(p, &l);
 	double covered =
 		(double)(p->sampled.bursts ? p->sampled.covered_ns : stream_interval_ns(r->stream));
 	struct finding *f;
@@ -113,8 +113,8 @@ static int report(void *v, struct report *r)
 				  100.0 * l.waited)
 			: report_text(r, "The locks of zones are taken %.0f times a second",
 				  l.per_second);
-	f->confidence = confidence(p, r);
-	tell(p, r, f, &l);
+	f->confidence = zone_lock_confidence(p, r);
+	zone_lock_tell(p, r, f, &l);
 	f->why = "A CPU allocates from its own list. When that is empty, full, or has no block of "
 		 "that size, it takes the lock of the whole zone, with interrupts off, and other "
 		 "CPUs that do the same wait.";
@@ -134,4 +134,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-const struct view rule_zone_lock = PAGE_LISTS_RULE(report);
+const struct view rule_zone_lock = PAGE_LISTS_RULE(zone_lock_rule_report);

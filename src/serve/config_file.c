@@ -12,7 +12,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '=';
 }
 
-static int word_add(struct settings *s, const char *word)
+static int config_file_word_add(struct settings *s, const char *word)
 {
 	char *copy = strdup(word);
 	int rc = copy ? vec_push(&s->words, copy) : -ENOMEM;
@@ -22,7 +22,7 @@ static int word_add(struct settings *s, const char *word)
 	return rc;
 }
 
-static int line_parse(const char *line, size_t n, u32 number, const char *file,
+static int config_file_line_parse(const char *line, size_t n, u32 number, const char *file,
 	struct settings *ret, struct err *err)
 {
 	_cleanup_str_ struct str word = {};
@@ -50,18 +50,18 @@ static int line_parse(const char *line, size_t n, u32 number, const char *file,
 		str_addc(&word, '=');
 		str_addn(&word, line, n);
 	}
-	return word.failed ? -ENOMEM : word_add(ret, str_get(&word));
+	return word.failed ? -ENOMEM : config_file_word_add(ret, str_get(&word));
 }
 
 int settings_parse(const char *text, const char *name, struct settings *ret, struct err *err)
 {
 	struct settings s = {};
-	int rc = word_add(&s, "serve");
+	int rc = config_file_word_add(&s, "serve");
 
 	for (u32 number = 1; *text && !rc; number++) {
 		size_t n = strcspn(text, "\n");
 
-		rc = line_parse(text, n, number, name, &s, err);
+		rc = config_file_line_parse(text, n, number, name, &s, err);
 		text += n + (text[n] != '\0');
 	}
 	if (!rc)

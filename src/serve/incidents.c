@@ -23,7 +23,7 @@ static const char *const endings[INCIDENT_FILES] = {
 };
 
 /* incident-000012-20261124T124001Z-oom-kill.mw */
-static bool name_parse(const char *name, struct incident *ret)
+static bool incidents_name_parse(const char *name, struct incident *ret)
 {
 	struct tm tm = {};
 	const char *rest;
@@ -45,7 +45,7 @@ static bool name_parse(const char *name, struct incident *ret)
 	return true;
 }
 
-static int by_number(const void *a, const void *b)
+static int incidents_by_number(const void *a, const void *b)
 {
 	const struct incident *x = a, *y = b;
 
@@ -81,7 +81,7 @@ int incidents_list(const char *dir, struct incident_list *ret)
 		struct incident i = {};
 		struct stat st;
 
-		if (!name_parse(e->d_name, &i) ||
+		if (!incidents_name_parse(e->d_name, &i) ||
 			fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 			!S_ISREG(st.st_mode))
 			continue;
@@ -93,7 +93,7 @@ int incidents_list(const char *dir, struct incident_list *ret)
 	if (rc)
 		incident_list_free(ret);
 	else if (ret->v.n)
-		qsort(ret->v.v, ret->v.n, sizeof(ret->v.v[0]), by_number);
+		qsort(ret->v.v, ret->v.n, sizeof(ret->v.v[0]), incidents_by_number);
 	return rc;
 }
 

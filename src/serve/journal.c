@@ -44,7 +44,7 @@ static void line_end(const struct service *s, struct json *j)
 }
 
 /* What was found in the interval before is not said again. */
-static bool was_told(const struct service *s, const struct finding *f)
+static bool journal_was_told(const struct service *s, const struct finding *f)
 {
 	vec_each (t, &s->told)
 		if (t->level == f->level && !strncmp(t->rule, f->rule, sizeof(t->rule) - 1))
@@ -67,7 +67,7 @@ static void told_set(struct service *s, const struct report *r)
 bool journal_has_news(const struct service *s, const struct report *r)
 {
 	vec_each (f, &r->findings)
-		if (!was_told(s, f))
+		if (!journal_was_told(s, f))
 			return true;
 	return false;
 }
@@ -78,7 +78,7 @@ void journal_findings(struct service *s, const struct report *r)
 		_cleanup_str_ struct str out = {};
 		struct json j = {.out = &out};
 
-		if (was_told(s, f))
+		if (journal_was_told(s, f))
 			continue;
 		line_begin(&j, "finding");
 		member(&j, "level", finding_level_name(f->level));
@@ -91,7 +91,7 @@ void journal_findings(struct service *s, const struct report *r)
 }
 
 /* What is known of its container and pod. */
-static void names_add(const struct service *s, struct json *j, u64 cgroup)
+static void journal_names_add(const struct service *s, struct json *j, u64 cgroup)
 {
 	const char *const *names = metrics_names(s->metrics, cgroup);
 
@@ -118,7 +118,7 @@ void journal_daemon_kill(struct service *s, const struct rec *r)
 	json_key(&j, "signal");
 	json_u64(&j, k->signal);
 	member(&j, "cgroup", path);
-	names_add(s, &j, k->victim_cgroup);
+	journal_names_add(s, &j, k->victim_cgroup);
 	line_end(s, &j);
 }
 
@@ -136,7 +136,7 @@ void journal_kill(struct service *s, const struct rec *r)
 	json_key(&j, "pid");
 	json_u64(&j, k->victim_tgid ? k->victim_tgid : k->victim_tid);
 	member(&j, "cgroup", path);
-	names_add(s, &j, k->victim_cgroup);
+	journal_names_add(s, &j, k->victim_cgroup);
 	member(&j, "limit_of",
 		k->oom_cgroup ? stream_cgroup(&s->pipe->stream, k->oom_cgroup) : NULL);
 	line_end(s, &j);

@@ -185,7 +185,7 @@ static void pressure_take(struct sums *s, const struct rec *rec)
 		s->pressure[r->resource] = *r;
 }
 
-static void zone_take(struct sums *s, const struct rec *rec)
+static void metrics_zone_take(struct sums *s, const struct rec *rec)
 {
 	struct frag_zone z = *(const struct frag_zone *)rec;
 
@@ -234,7 +234,7 @@ static void loss_take(struct sums *s, const struct rec *rec)
 		return; /* it comes again */
 }
 
-static void cost_take(struct sums *s, const struct rec *r)
+static void metrics_cost_take(struct sums *s, const struct rec *r)
 {
 	s->cost = *(const struct rec_cost *)r;
 }
@@ -270,12 +270,12 @@ static const struct {
 	{REC_OOM_KILL, oom_take, sizeof(struct oom_kill)},
 	{REC_SYSTEM_VALUE, value_take, sizeof(struct system_value)},
 	{REC_SYSTEM_PRESSURE, pressure_take, sizeof(struct system_pressure)},
-	{REC_FRAG_ZONE, zone_take, sizeof(struct frag_zone)},
+	{REC_FRAG_ZONE, metrics_zone_take, sizeof(struct frag_zone)},
 	{REC_SLAB_CACHE, slab_take, sizeof(struct slab_usage)},
 	{REC_CGROUP_MEMORY, usage_take, sizeof(struct cgroup_usage)},
 	{REC_CGROUP, cgroup_take, sizeof(struct rec_cgroup)},
 	{REC_LOSS, loss_take, sizeof(struct rec_loss)},
-	{REC_COST, cost_take, sizeof(struct rec_cost)},
+	{REC_COST, metrics_cost_take, sizeof(struct rec_cost)},
 	{REC_HOST, host_take, sizeof(struct rec_host)},
 };
 

@@ -58,7 +58,7 @@ static struct spooled *oldest_take(struct push *p)
 	return s;
 }
 
-static void room_make(struct push *p)
+static void push_room_make(struct push *p)
 {
 	while (p->n > SPOOL_MOST || p->counts.spool_bytes > SPOOL_BYTES) {
 		spooled_free(oldest_take(p));
@@ -78,7 +78,7 @@ void push_add(struct push *p, const char *name, u64 from_s, u64 until_s, struct 
 		STAILQ_INSERT_TAIL(&p->spool, s, link);
 		p->n++;
 		p->counts.spool_bytes += s->profile.len;
-		room_make(p);
+		push_room_make(p);
 		pthread_cond_signal(&p->more);
 	} else {
 		p->counts.dropped++;
@@ -127,7 +127,7 @@ static bool is_connected(int fd, const struct push_to *to)
 }
 
 /* The first bytes of the answer, which have its status. */
-static int answer_read(int fd)
+static int push_answer_read(int fd)
 {
 	char text[16] = "";
 	size_t n = 0;
@@ -157,7 +157,7 @@ static int profile_send(struct push *p, int fd, const struct spooled *s)
 	if (!is_connected(fd, &p->to) || !all_send(fd, str_get(&head), head.len) ||
 		!all_send(fd, str_get(&s->profile), s->profile.len))
 		return -errno;
-	return answer_read(fd);
+	return push_answer_read(fd);
 }
 
 /* What is stopped meanwhile has its socket shut down. */
@@ -241,7 +241,7 @@ static void *pusher(void *arg)
 		STAILQ_INSERT_HEAD(&p->spool, s, link);
 		p->n++;
 		p->counts.spool_bytes += s->profile.len;
-		room_make(p);
+		push_room_make(p);
 		rest(p, wait_s);
 		wait_s = MIN(wait_s * 2, (u64)WAIT_LONGEST_S);
 	}

@@ -132,7 +132,7 @@ static void oldest_drop(struct ring *r)
 }
 
 /* What the ring takes in all: packed, being filled, and left behind. */
-static u64 bytes_of(const struct ring *r)
+static u64 record_ring_bytes_of(const struct ring *r)
 {
 	return r->bytes + r->raw_n + latest_bytes(r->before);
 }
@@ -142,7 +142,7 @@ static void old_drop(struct ring *r, u64 now_ns)
 	while (!STAILQ_EMPTY(&r->chunks)) {
 		const struct chunk *c = STAILQ_FIRST(&r->chunks);
 
-		if (c->last_ns + r->keep_ns >= now_ns && bytes_of(r) <= r->max_bytes)
+		if (c->last_ns + r->keep_ns >= now_ns && record_ring_bytes_of(r) <= r->max_bytes)
 			return;
 		oldest_drop(r);
 	}
@@ -212,7 +212,7 @@ struct ring_state ring_state(const struct ring *r)
 	const struct chunk *c = STAILQ_FIRST(&r->chunks);
 
 	return (struct ring_state){
-		.bytes = bytes_of(r) + 2 * CHUNK_BYTES,
+		.bytes = record_ring_bytes_of(r) + 2 * CHUNK_BYTES,
 		.records = r->records,
 		.dropped = r->dropped,
 		.begin_ns = c ? c->first_ns : r->first_ns,

@@ -80,7 +80,7 @@ static int loss_send(struct sending *s, const struct rec *rec)
 	return s->to->put(s->to, &l.h);
 }
 
-static void cost_take(struct sending *s, const struct rec *rec)
+static void ring_file_cost_take(struct sending *s, const struct rec *rec)
 {
 	const struct rec_cost *before = latest_cost(s->before);
 	struct rec_cost c = *(const struct rec_cost *)rec;
@@ -101,7 +101,7 @@ static int kept_send(struct sending *s, const struct rec *rec)
 	if (rec->kind == REC_LOSS && rec->size >= sizeof(struct rec_loss))
 		return loss_send(s, rec);
 	if (rec->kind == REC_COST && rec->size >= sizeof(struct rec_cost)) {
-		cost_take(s, rec);
+		ring_file_cost_take(s, rec);
 		return 0;
 	}
 	return s->to->put(s->to, rec);

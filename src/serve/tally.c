@@ -94,7 +94,7 @@ static struct group *group_find(const struct tally *g, u64 id)
 	return one;
 }
 
-static struct group *group_add(struct tally *g, u64 id)
+static struct group *tally_group_add(struct tally *g, u64 id)
 {
 	struct group *one = group_find(g, id);
 
@@ -117,7 +117,7 @@ static struct group *group_counted(struct tally *g, u64 id, u64 most)
 		return one;
 	if (!id || g->n_counted >= most)
 		return NULL;
-	one = one ? one : group_add(g, id);
+	one = one ? one : tally_group_add(g, id);
 	if (one) {
 		one->counted = true;
 		g->n_counted++;
@@ -131,7 +131,7 @@ static u64 most_usual(const struct tally *g)
 	return g->most - MIN(g->most / KILLED_PART, (u64)KILLED_MAX);
 }
 
-static struct group_sums *sums_of(struct tally *g, u64 id, u64 most)
+static struct group_sums *tally_sums_of(struct tally *g, u64 id, u64 most)
 {
 	struct group *one = group_counted(g, id, most);
 
@@ -143,17 +143,17 @@ static struct group_sums *sums_of(struct tally *g, u64 id, u64 most)
 
 struct group_sums *tally_sums(struct tally *g, u64 id)
 {
-	return sums_of(g, id, most_usual(g));
+	return tally_sums_of(g, id, most_usual(g));
 }
 
 struct group_sums *tally_sums_of_killed(struct tally *g, u64 id)
 {
-	return sums_of(g, id, g->most);
+	return tally_sums_of(g, id, g->most);
 }
 
 void tally_name(struct tally *g, const struct rec_cgroup *r)
 {
-	struct group *one = group_add(g, r->id);
+	struct group *one = tally_group_add(g, r->id);
 	char *path = one ? strndup(r->path, MIN((size_t)r->length, r->h.size - sizeof(*r))) : NULL;
 
 	if (!path)
@@ -175,7 +175,7 @@ static void name_keep(char **to, const char *name)
 }
 
 /* What is not known yet is looked for again. */
-static void group_look(struct tally *g, struct group *one, pthread_mutex_t *lock)
+static void tally_group_look(struct tally *g, struct group *one, pthread_mutex_t *lock)
 {
 	struct container_names names;
 	enum group_named named = group_names(one->path, &names);
@@ -197,7 +197,7 @@ void tally_look(struct tally *g, u64 id, pthread_mutex_t *lock)
 	struct group *one = group_find(g, id);
 
 	if (g->looks && one && one->path && one->looks && !one->settled)
-		group_look(g, one, lock);
+		tally_group_look(g, one, lock);
 }
 
 const char *const *tally_killed(struct tally *g, u64 id, pthread_mutex_t *lock)
@@ -206,7 +206,7 @@ const char *const *tally_killed(struct tally *g, u64 id, pthread_mutex_t *lock)
 	struct group *one = group_find(g, id);
 
 	if (one && one->path && !one->settled)
-		group_look(g, one, lock);
+		tally_group_look(g, one, lock);
 	return one ? (const char *const *)one->names : none;
 }
 
@@ -217,7 +217,7 @@ void tally_look_again(struct tally *g, pthread_mutex_t *lock)
 	g->looks = LOOKS_MOST;
 	HASH_ITER (hh, g->by_id, one, next)
 		if (g->looks && one->path && one->counted && one->looks && !one->settled)
-			group_look(g, one, lock);
+			tally_group_look(g, one, lock);
 }
 
 void tally_usage(struct tally *g, const struct cgroup_usage *u)

@@ -15,7 +15,7 @@
 #define MEMORY_MAX (128UL << 20) /* that it may allocate; a report takes 20 to 60 MiB */
 
 /* Signals to the whole group are for the service. */
-static void shut_in(int socket)
+static void writer_shut_in(int socket)
 {
 	struct err err = {};
 	int rc;
@@ -36,7 +36,7 @@ static void writer_work(int socket)
 	struct dump_result result;
 	int ring;
 
-	shut_in(socket);
+	writer_shut_in(socket);
 	while (!fd_receive(0, &order, sizeof(order), &ring)) {
 		dump_write(&order, ring, &result);
 		if (ring >= 0)

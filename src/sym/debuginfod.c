@@ -130,7 +130,7 @@ static int path_read(int fd, u64 deadline_ns, char path[PATH_MAX])
 	return 0;
 }
 
-static int find(struct debuginfod *d, const char *id, char path[PATH_MAX])
+static int debuginfod_find(struct debuginfod *d, const char *id, char path[PATH_MAX])
 {
 	u64 begun = clock_mono_ns(), spent;
 	_cleanup_close_ int fd = -1;
@@ -168,7 +168,7 @@ int debuginfod_fetch(struct debuginfod *d, const u8 *build_id, size_t n, int *re
 	for (size_t i = 0; i < n; i++)
 		snprintf(id + 2 * i, 3, "%02x", build_id[i]);
 	d->asked++;
-	if (find(d, id, path))
+	if (debuginfod_find(d, id, path))
 		return -ENOENT;
 	rc = root_open_file(ROOT_OURS, path, ret_fd);
 	d->had += !rc;

@@ -45,7 +45,7 @@ static bool hex_read(const char **at, const char *end, u64 *ret)
 	return true;
 }
 
-static u32 name_add(struct kallsyms *k, const char *text, size_t n)
+static u32 kallsyms_name_add(struct kallsyms *k, const char *text, size_t n)
 {
 	size_t at = k->names.len;
 
@@ -65,7 +65,7 @@ static int module_add(struct kallsyms *k, const char *text, size_t n, u32 *ret)
 			return 0;
 		}
 	}
-	if (vec_push(&k->modules, name_add(k, text, n)))
+	if (vec_push(&k->modules, kallsyms_name_add(k, text, n)))
 		return -ENOMEM;
 	*ret = k->last_module = (u32)k->modules.n;
 	return 0;
@@ -79,7 +79,7 @@ static const char *word_end(const char *p, const char *end)
 }
 
 /* "ffffffff81000000 T name[\t[module]]", without the line's end. */
-static int line_add(struct kallsyms *k, const char *p, const char *end)
+static int kallsyms_line_add(struct kallsyms *k, const char *p, const char *end)
 {
 	struct kallsym sym = {};
 	const char *name, *name_end;
@@ -106,7 +106,7 @@ static int line_add(struct kallsyms *k, const char *p, const char *end)
 		if (rc)
 			return rc;
 	}
-	sym.name = name_add(k, name, (size_t)(name_end - name));
+	sym.name = kallsyms_name_add(k, name, (size_t)(name_end - name));
 	return k->names.failed ? -ENOMEM : vec_push(&k->list, sym);
 skip:
 	k->lines_skipped++;
@@ -135,7 +135,7 @@ static int partial_end(struct kallsyms *k, const char *text, size_t n)
 	if (k->overlong)
 		k->lines_skipped++;
 	else if (k->partial.len)
-		rc = line_add(k, k->partial.buf, k->partial.buf + k->partial.len);
+		rc = kallsyms_line_add(k, k->partial.buf, k->partial.buf + k->partial.len);
 	k->overlong = false;
 	str_clear(&k->partial);
 	return rc;
@@ -156,7 +156,7 @@ int kallsyms_feed(struct kallsyms *k, const char *text, size_t n)
 		else if (eol - p > LINE_MAX_BYTES)
 			k->lines_skipped++;
 		else if (eol > p)
-			rc = line_add(k, p, eol);
+			rc = kallsyms_line_add(k, p, eol);
 		p = eol + 1;
 	}
 	return rc;

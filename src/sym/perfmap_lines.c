@@ -53,7 +53,7 @@ static bool hex_take(char **p, u64 *ret)
 }
 
 /* A line without its end. */
-static int line_add(struct perf_map *m, char *line)
+static int perfmap_line_add(struct perf_map *m, char *line)
 {
 	struct line l = {.order = (u32)m->lines.n};
 	char *p = line;
@@ -113,7 +113,7 @@ int perf_map_parse(char *text, size_t n, struct perf_map **ret)
 		next = memchr(line, '\n', left);
 		if (next)
 			*next++ = '\0';
-		rc = line_add(m, line);
+		rc = perfmap_line_add(m, line);
 	}
 	if (rc) {
 		perf_map_free(m);

@@ -21,7 +21,7 @@ static void skip_node(struct scan *s)
 		*s = at;
 }
 
-static bool line_parse(struct scan *s, struct keyval *ret)
+static bool keyvals_line_parse(struct scan *s, struct keyval *ret)
 {
 	struct scan name;
 	u64 v;
@@ -49,7 +49,7 @@ int keyvals_parse(const char *text, struct keyvals *kv)
 
 	kv->items.n = 0;
 	while (kv->items.n < KEYVALS_MAX && scan_line(&text, &s)) {
-		if (!line_parse(&s, &item))
+		if (!keyvals_line_parse(&s, &item))
 			continue;
 		if (vec_push(&kv->items, item)) {
 			kv->items.n = 0;

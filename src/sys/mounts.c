@@ -33,7 +33,7 @@ static bool skip_optional(struct scan *s)
 
 /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue". The source
  * may be empty: two blanks. */
-static bool line_parse(struct scan s, char *text, struct mount *ret)
+static bool mounts_line_parse(struct scan s, char *text, struct mount *ret)
 {
 	struct mount m;
 	struct scan dev;
@@ -81,7 +81,7 @@ int mounts_parse(const char *text, struct mounts *ret)
 	if (!p)
 		return -ENOMEM;
 	while (mounts.list.n < MOUNTS_MAX && scan_line(&p, &s)) {
-		if (line_parse(s, mounts.text, &m) && vec_push(&mounts.list, m))
+		if (mounts_line_parse(s, mounts.text, &m) && vec_push(&mounts.list, m))
 			return -ENOMEM;
 	}
 	if (!mounts.list.n)

@@ -58,7 +58,7 @@ int user_parse(const char *passwd, const char *name, struct sys_user *ret)
 	return -ENOENT;
 }
 
-static bool list_has(char *list, const char *name)
+static bool users_list_has(char *list, const char *name)
 {
 	for (char *p = list; p;)
 		if (!strcmp(strsep(&p, ","), name))
@@ -75,7 +75,7 @@ int user_groups_parse(const char *group, struct sys_user *u)
 	if (!text)
 		return -ENOMEM;
 	while (rest) {
-		if (fields_split(strsep(&rest, "\n"), f) != 4 || !list_has(f[3], u->name) ||
+		if (fields_split(strsep(&rest, "\n"), f) != 4 || !users_list_has(f[3], u->name) ||
 			!id_parse(f[2], &gid) || gid == u->gid)
 			continue;
 		if (u->n_groups == USER_GROUPS)

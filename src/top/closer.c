@@ -79,7 +79,7 @@ _Noreturn static void look_exec(const struct closer_ask *a, const char *input, i
 }
 
 /* It runs on a terminal of the screen's width, so that its tables fit. */
-static int look_begin(struct running *r, const struct closer_ask *a, const char *input)
+static int top_closer_look_begin(struct running *r, const struct closer_ask *a, const char *input)
 {
 	struct winsize size = {.ws_row = 24, .ws_col = a->cols};
 	_cleanup_close_ int terminal = -1;
@@ -155,10 +155,10 @@ static bool all_write(int fd, const void *bytes, size_t n)
 	return true;
 }
 
-static bool look(int socket, const struct closer_ask *a, const char *input)
+static bool top_closer_look(int socket, const struct closer_ask *a, const char *input)
 {
 	struct running r = {.socket = socket, .output = -1};
-	int rc = look_begin(&r, a, input);
+	int rc = top_closer_look_begin(&r, a, input);
 	bool goes_on = rc || look_go_on(&r);
 	u32 bytes;
 
@@ -179,6 +179,6 @@ void closer_serve(int socket, const char *input)
 
 	signal(SIGPIPE, SIG_IGN);
 	while (read(socket, &a, sizeof(a)) == sizeof(a))
-		if (ask_is_good(&a) && !look(socket, &a, input))
+		if (ask_is_good(&a) && !top_closer_look(socket, &a, input))
 			return;
 }

@@ -53,7 +53,7 @@ static void put_cell(struct str *s, const struct stream *stream, const struct ce
 	}
 }
 
-static const struct table *table_find(const struct report *r, const char *name)
+static const struct table *top_interval_table_find(const struct report *r, const char *name)
 {
 	vec_each (t, &r->tables)
 		if (!strcmp((*t)->name, name))
@@ -64,7 +64,7 @@ static const struct table *table_find(const struct report *r, const char *name)
 static void put_tables(struct str *s, const struct report *r)
 {
 	for (size_t i = 0; i < TOP_TABLES; i++) {
-		const struct table *t = table_find(r, top_tables[i].name);
+		const struct table *t = top_interval_table_find(r, top_tables[i].name);
 
 		put_u64(s, t ? t->n_rows : 0);
 		for (size_t k = 0; t && k < t->n_rows * t->n_cols; k++)
@@ -154,7 +154,7 @@ struct taker {
 	bool bad;
 };
 
-static const void *take(struct taker *t, size_t n)
+static const void *top_interval_take(struct taker *t, size_t n)
 {
 	const char *at = t->at;
 
@@ -169,7 +169,7 @@ static const void *take(struct taker *t, size_t n)
 
 static u64 take_u64(struct taker *t)
 {
-	const void *at = take(t, sizeof(u64));
+	const void *at = top_interval_take(t, sizeof(u64));
 	u64 v = 0;
 
 	if (at)
@@ -179,13 +179,13 @@ static u64 take_u64(struct taker *t)
 
 static const char *take_text(struct taker *t, struct arena *a)
 {
-	const void *at = take(t, sizeof(u32));
+	const void *at = top_interval_take(t, sizeof(u32));
 	u32 n = 0;
 	const char *text;
 
 	if (at)
 		memcpy(&n, at, sizeof(n));
-	at = take(t, n);
+	at = top_interval_take(t, n);
 	text = at ? arena_strndup(a, at, n) : NULL;
 	t->bad |= at && !text;
 	return text ? text : "";
@@ -193,7 +193,7 @@ static const char *take_text(struct taker *t, struct arena *a)
 
 static struct cell take_cell(struct taker *t, struct arena *a)
 {
-	const u8 *type = take(t, 1);
+	const u8 *type = top_interval_take(t, 1);
 	struct cell c = {.type = type ? *type : CELL_EMPTY};
 
 	switch (c.type) {
@@ -342,7 +342,7 @@ static void lines_copy(struct arena *a, const char *to[FINDING_LINES], const cha
 		to[i] = from[i] ? arena_strdup(a, from[i]) : NULL;
 }
 
-static const char *text_copy(struct arena *a, const char *text)
+static const char *top_interval_text_copy(struct arena *a, const char *text)
 {
 	const char *copy = text ? arena_strdup(a, text) : NULL;
 
@@ -353,10 +353,10 @@ struct finding finding_copy(struct arena *a, const struct finding *f)
 {
 	struct finding to = *f;
 
-	to.rule = text_copy(a, f->rule);
-	to.title = text_copy(a, f->title);
-	to.confidence = text_copy(a, f->confidence);
-	to.why = text_copy(a, f->why);
+	to.rule = top_interval_text_copy(a, f->rule);
+	to.title = top_interval_text_copy(a, f->title);
+	to.confidence = top_interval_text_copy(a, f->confidence);
+	to.why = top_interval_text_copy(a, f->why);
 	lines_copy(a, to.evidence, f->evidence);
 	lines_copy(a, to.try_, f->try_);
 	lines_copy(a, to.undo, f->undo);

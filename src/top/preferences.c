@@ -23,7 +23,7 @@ static bool directory_make(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-static int file_open(void)
+static int top_preferences_file_open(void)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	bool own = config && config[0] == '/';
@@ -53,7 +53,7 @@ void kept_open(struct kept *k)
 {
 	ssize_t n;
 
-	*k = (struct kept){.fd = file_open()};
+	*k = (struct kept){.fd = top_preferences_file_open()};
 	n = k->fd < 0 ? 0 : read(k->fd, k->text, sizeof(k->text) - 1);
 	k->text[MAX(n, 0)] = '\0';
 }

@@ -66,7 +66,7 @@ int screen_check(struct err *err)
 	return err_hint(err, "TERM=xterm memwhy top; for tables: memwhy top --for 1s -o wide");
 }
 
-static void text_add(char *to, size_t size, const char *text)
+static void top_screen_text_add(char *to, size_t size, const char *text)
 {
 	size_t n = strlen(to);
 
@@ -79,11 +79,11 @@ int screen_save(struct screen_saved **ret)
 	if (tcgetattr(STDIN_FILENO, &saved.tty))
 		return -errno;
 	saved.text[0] = '\0';
-	text_add(saved.text, sizeof(saved.text), OFF);
-	text_add(saved.text, sizeof(saved.text), tigetstr("sgr0"));
-	text_add(saved.text, sizeof(saved.text), tigetstr("rmkx"));
-	text_add(saved.text, sizeof(saved.text), tigetstr("cnorm"));
-	text_add(saved.text, sizeof(saved.text), tigetstr("rmcup"));
+	top_screen_text_add(saved.text, sizeof(saved.text), OFF);
+	top_screen_text_add(saved.text, sizeof(saved.text), tigetstr("sgr0"));
+	top_screen_text_add(saved.text, sizeof(saved.text), tigetstr("rmkx"));
+	top_screen_text_add(saved.text, sizeof(saved.text), tigetstr("cnorm"));
+	top_screen_text_add(saved.text, sizeof(saved.text), tigetstr("rmcup"));
 	*ret = &saved;
 	return 0;
 }

@@ -12,7 +12,7 @@ static void look_ask(struct ui *ui, u8 look)
 	ui->asks = true;
 }
 
-static void look_begin(struct ui *ui)
+static void ui_closer_look_begin(struct ui *ui)
 {
 	if (ui->looking) {
 		ui_say(ui, "one closer look at a time: Esc ends the other");
@@ -28,7 +28,7 @@ static void look_begin(struct ui *ui)
 }
 
 /* The line that the cursor is on becomes what is asked about. False: there is none. */
-static bool line_take(struct ui *ui, const struct closer_look *l)
+static bool ui_closer_line_take(struct ui *ui, const struct closer_look *l)
 {
 	const struct ui_table *t;
 	const struct table *rows;
@@ -67,13 +67,13 @@ bool ui_closer_key(struct ui *ui, u32 key)
 		ui_say(ui, "a recording does not tell %s", l->what);
 		return true;
 	}
-	if (!line_take(ui, l))
+	if (!ui_closer_line_take(ui, l))
 		return true;
 	ui->look = (u8)(l - closer_looks);
 	if (l->asks)
 		ui->prompt = UI_AGREE;
 	else
-		look_begin(ui);
+		ui_closer_look_begin(ui);
 	return true;
 }
 
@@ -81,7 +81,7 @@ void ui_closer_agreed(struct ui *ui, bool yes)
 {
 	ui->prompt = UI_NO_PROMPT;
 	if (yes)
-		look_begin(ui);
+		ui_closer_look_begin(ui);
 }
 
 /* The first Escape ends the look, which then says what it has seen; the next one leaves it. */

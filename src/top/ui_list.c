@@ -211,8 +211,8 @@ static int column_rank(
 	return c->flags & COL_LESSER ? 3 : 2;
 }
 
-static size_t columns_choose(const struct ui *ui, const struct ui_table *u, const struct table *t,
-	int width, struct shown ret[COLUMNS_MOST])
+static size_t ui_list_columns_choose(const struct ui *ui, const struct ui_table *u,
+	const struct table *t, int width, struct shown ret[COLUMNS_MOST])
 {
 	static const size_t behind[] = {[TOP_PROCESSES] = TOP_GROWTH,
 		[TOP_GROUPS] = TOP_G_GROWTH,
@@ -401,7 +401,7 @@ size_t ui_list_column(struct ui *ui, int x)
 	const struct table *t;
 	struct ui_table *u = ui_table(ui, &t);
 	struct shown shown[COLUMNS_MOST];
-	size_t n = t ? columns_choose(ui, u, t, ui->cols, shown) : 0;
+	size_t n = t ? ui_list_columns_choose(ui, u, t, ui->cols, shown) : 0;
 	int end = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -422,7 +422,7 @@ void ui_list_draw(struct ui *ui, struct canvas *c, int y)
 
 	if (!t)
 		return;
-	n = columns_choose(ui, u, t, c->cols, shown);
+	n = ui_list_columns_choose(ui, u, t, c->cols, shown);
 	head_draw(u, t, shown, n, c, y);
 	u->list.y = y + 1;
 	ui->cols = c->cols;

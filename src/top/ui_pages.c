@@ -76,7 +76,8 @@ void ui_text_add(struct ui *ui, int width, const char *word, const char *text)
 	text_add_at(ui, width, (int)strlen(word), STYLE_PLAIN, word, text);
 }
 
-static void text_add(struct ui *ui, int width, enum style style, const char *word, const char *text)
+static void ui_pages_text_add(
+	struct ui *ui, int width, enum style style, const char *word, const char *text)
 {
 	text_add_at(ui, width, INDENT, style, word, text);
 }
@@ -85,8 +86,8 @@ static void texts_add(
 	struct ui *ui, int width, const char *word, const char *const lines[FINDING_LINES])
 {
 	for (size_t i = 0; i < FINDING_LINES && lines[i]; i++)
-		text_add(ui, width, lines[i][0] == '`' ? STYLE_GOOD : STYLE_PLAIN, i ? "" : word,
-			lines[i]);
+		ui_pages_text_add(ui, width, lines[i][0] == '`' ? STYLE_GOOD : STYLE_PLAIN,
+			i ? "" : word, lines[i]);
 }
 
 static void blank_add(struct ui *ui)
@@ -98,12 +99,12 @@ static void finding_fill(struct ui *ui, int width, const struct finding *f)
 {
 	char cost[UNIT_BUF];
 
-	text_add(ui, width, STYLE_BOLD, finding_level_name(f->level), f->title);
+	ui_pages_text_add(ui, width, STYLE_BOLD, finding_level_name(f->level), f->title);
 	if (f->cost_ns)
-		text_add(ui, width, STYLE_PLAIN, "  cost", fmt_ns(cost, f->cost_ns));
-	text_add(ui, width, STYLE_DIM, "  confidence", f->confidence);
+		ui_pages_text_add(ui, width, STYLE_PLAIN, "  cost", fmt_ns(cost, f->cost_ns));
+	ui_pages_text_add(ui, width, STYLE_DIM, "  confidence", f->confidence);
 	texts_add(ui, width, "  evidence", f->evidence);
-	text_add(ui, width, STYLE_PLAIN, "  why", f->why);
+	ui_pages_text_add(ui, width, STYLE_PLAIN, "  why", f->why);
 	texts_add(ui, width, "  try", f->try_);
 	texts_add(ui, width, "  undo", f->undo);
 	texts_add(ui, width, "  verify", f->verify);
@@ -173,7 +174,8 @@ struct mapping_sum {
 	u64 count, ns;
 };
 
-static void mapping_add(struct mapping_sum *sums, size_t *n, const struct table *t, size_t row)
+static void ui_pages_mapping_add(
+	struct mapping_sum *sums, size_t *n, const struct table *t, size_t row)
 {
 	const struct cell *what = table_cell(t, row, TOP_X_WHAT),
 			  *map = table_cell(t, row, TOP_X_MAPPING),
@@ -202,7 +204,7 @@ static void mappings_fill(struct ui *ui, u32 pid)
 
 	for (size_t i = 0; i < t->n_rows; i++)
 		if (table_cell(t, i, TOP_X_PID)->u == pid)
-			mapping_add(sums, &n, t, i);
+			ui_pages_mapping_add(sums, &n, t, i);
 	if (!n)
 		return;
 	blank_add(ui);

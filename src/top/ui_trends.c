@@ -43,7 +43,7 @@ static void trends_clear(struct ui_trends *t, u32 pid)
 }
 
 /* … in that so many frames before the one that is shown, which is opened. */
-static void frame_take(struct ui_trends *t, const struct ui *ui, size_t ago)
+static void ui_trends_frame_take(struct ui_trends *t, const struct ui *ui, size_t ago)
 {
 	struct scene s;
 
@@ -80,11 +80,11 @@ const struct ui_trends *ui_trends(struct ui *ui, u32 pid)
 		trends_shift(t, true);
 	} else if (t->pid == pid && trends_end(t, &ui->history, ui->at + 1)) {
 		trends_shift(t, false);
-		frame_take(t, ui, UI_TRENDS - 1);
+		ui_trends_frame_take(t, ui, UI_TRENDS - 1);
 	} else { /* somebody began to look, or went far */
 		trends_clear(t, pid);
 		for (size_t ago = UI_TRENDS - 1; ago > 0; ago--)
-			frame_take(t, ui, ago);
+			ui_trends_frame_take(t, ui, ago);
 	}
 	interval_take(t, UI_TRENDS - 1, &ui->scene);
 	t->end_ns = ui->scene.end_ns;

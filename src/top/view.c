@@ -29,7 +29,7 @@ static void sample_add(struct top_sample *s, u64 time_ns)
 	s->end_ns = MAX(s->end_ns, time_ns);
 }
 
-static int memory_feed(struct top_view *v, const struct process_memory *r)
+static int top_view_memory_feed(struct top_view *v, const struct process_memory *r)
 {
 	struct top_process *p = groups_get(&v->processes, &r->tgid);
 
@@ -86,7 +86,8 @@ static int path_add(struct top_view *v, struct top_path_key k, const char *comm,
 	return 0;
 }
 
-static struct top_process *process_get(struct top_view *v, u32 tgid, u64 cgroup, const char *comm)
+static struct top_process *top_view_process_get(
+	struct top_view *v, u32 tgid, u64 cgroup, const char *comm)
 {
 	struct top_process *p = groups_get(&v->processes, &tgid);
 
@@ -99,9 +100,9 @@ static struct top_process *process_get(struct top_view *v, u32 tgid, u64 cgroup,
 	return p;
 }
 
-static int fault_feed(struct top_view *v, const struct faults_agg *r)
+static int top_view_fault_feed(struct top_view *v, const struct faults_agg *r)
 {
-	struct top_process *p = process_get(v, r->tgid, r->cgroup, r->comm);
+	struct top_process *p = top_view_process_get(v, r->tgid, r->cgroup, r->comm);
 	bool major = r->flags & FAULT_MAJOR;
 	struct top_path_key k = {.tgid = r->tgid, .stack = r->stack, .map = r->map};
 
@@ -118,9 +119,9 @@ static int fault_feed(struct top_view *v, const struct faults_agg *r)
 	return path_add(v, k, r->comm, r->count, r->total_ns);
 }
 
-static int stall_feed(struct top_view *v, const struct stalls_agg *r)
+static int top_view_stall_feed(struct top_view *v, const struct stalls_agg *r)
 {
-	struct top_process *p = process_get(v, r->tgid, r->cgroup, r->comm);
+	struct top_process *p = top_view_process_get(v, r->tgid, r->cgroup, r->comm);
 	struct top_path_key k = {.tgid = r->tgid, .stack = r->stack};
 
 	if (!p)
@@ -132,7 +133,7 @@ static int stall_feed(struct top_view *v, const struct stalls_agg *r)
 	return path_add(v, k, r->comm, r->count, r->total_ns);
 }
 
-static int zone_feed(struct top_view *v, const struct frag_zone *r)
+static int top_view_zone_feed(struct top_view *v, const struct frag_zone *r)
 {
 	struct top_zone_key k = {.node = r->node};
 	struct frag_zone *z;
@@ -146,7 +147,7 @@ static int zone_feed(struct top_view *v, const struct frag_zone *r)
 	return 0;
 }
 
-static void pressure_feed(struct top_view *v, const struct system_pressure *r)
+static void top_view_pressure_feed(struct top_view *v, const struct system_pressure *r)
 {
 	struct system_pressure *now, *first;
 
@@ -163,7 +164,7 @@ static void pressure_feed(struct top_view *v, const struct system_pressure *r)
 }
 
 /* The first usage of a group is what its growth is counted from. */
-static int usage_feed(struct top_view *v, const struct cgroup_usage *r)
+static int top_view_usage_feed(struct top_view *v, const struct cgroup_usage *r)
 {
 	struct cgroup_usage *first = groups_get(&v->usage, &r->cgroup);
 
@@ -258,7 +259,7 @@ static int kind_feed(struct top_view *v, const struct rec *r)
 {
 	switch (r->kind) {
 	case REC_PROCESS_MEMORY:
-		return memory_feed(v, (const void *)r);
+		return top_view_memory_feed(v, (const void *)r);
 	case REC_PROCESS_DETAIL:
 		detail_feed(v, (const void *)r);
 		return 0;
@@ -266,13 +267,13 @@ static int kind_feed(struct top_view *v, const struct rec *r)
 		numa_feed(v, (const void *)r);
 		return 0;
 	case REC_FAULTS_AGG:
-		return fault_feed(v, (const void *)r);
+		return top_view_fault_feed(v, (const void *)r);
 	case REC_STALLS_AGG:
-		return stall_feed(v, (const void *)r);
+		return top_view_stall_feed(v, (const void *)r);
 	case REC_FRAG_ZONE:
-		return zone_feed(v, (const void *)r);
+		return top_view_zone_feed(v, (const void *)r);
 	case REC_CGROUP_MEMORY:
-		return usage_feed(v, (const void *)r);
+		return top_view_usage_feed(v, (const void *)r);
 	case REC_SESSION: /* again, when all is attached */
 		interval_begin(v);
 		return 0;
@@ -284,7 +285,7 @@ static int kind_feed(struct top_view *v, const struct rec *r)
 			v->cost = v->cost_last;
 		return 0;
 	case REC_SYSTEM_PRESSURE:
-		pressure_feed(v, (const void *)r);
+		top_view_pressure_feed(v, (const void *)r);
 		return 0;
 	default:
 		return 0;

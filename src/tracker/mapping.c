@@ -46,7 +46,7 @@ static void mapping_put(
 			TRACK_MAPPING << TRACK_ARG_SHIFT | TRACK_EXTRA);
 }
 
-static enum track_mapped kind_of(int flags)
+static enum track_mapped tracker_mapping_kind_of(int flags)
 {
 	int shared = (flags & MAP_TYPE) != MAP_PRIVATE;
 
@@ -75,8 +75,9 @@ static inline void *map(
 	goes = memory_goes(SYS_mmap, (u64)at, size, (u64)prot, (u64)flags, 0);
 	p = real.mmap ? real.mmap(at, size, prot, flags, fd, offset) : MAP_FAILED;
 	memory_is_gone(goes);
-	mapping_put(frame, p == MAP_FAILED ? TRACK_MAP_FAILED : TRACK_MAP, kind_of(flags),
-		p == MAP_FAILED ? 0 : (u64)p, rounded(size, page_of(flags)));
+	mapping_put(frame, p == MAP_FAILED ? TRACK_MAP_FAILED : TRACK_MAP,
+		tracker_mapping_kind_of(flags), p == MAP_FAILED ? 0 : (u64)p,
+		rounded(size, page_of(flags)));
 	return p;
 }
 

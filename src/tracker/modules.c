@@ -60,7 +60,7 @@ extern int _dl_find_object(void *place, struct dl_find_object *ret) __attribute_
 
 /* Of a file with holes between its segments glibc tells of one segment: without the head, mostly.
  */
-static int is_whole(const struct loaded *o)
+static int tracker_modules_is_whole(const struct loaded *o)
 {
 	u64 header = (u64)o->eh_frame_header;
 
@@ -81,7 +81,7 @@ static int find_fast(u64 place, struct loaded *ret)
 		.map = o.dlfo_link_map,
 	};
 	/* The head is looked at only where it is mapped, as a part of the same file. */
-	if (!is_whole(ret) && !_dl_find_object((void *)head_of(ret->map), &o) &&
+	if (!tracker_modules_is_whole(ret) && !_dl_find_object((void *)head_of(ret->map), &o) &&
 		o.dlfo_link_map == ret->map)
 		loaded_read(ret->map, place, ret);
 	return 1;
@@ -152,7 +152,8 @@ void loaded_forget(void)
 
 /* A line of /proc/self/maps: the path, if it is of the mapping that begins at `start`. 0: not so.
  */
-static u32 line_take(const char *line, const char *end, u64 start, char path[PATH_BYTES])
+static u32 tracker_modules_line_take(
+	const char *line, const char *end, u64 start, char path[PATH_BYTES])
 {
 	u64 at = 0;
 	u32 n = 0;
@@ -182,7 +183,7 @@ static u32 mapping_read(u64 start, char path[PATH_BYTES])
 		had += (u32)got;
 		for (u32 i = 0; i < had && !n; i++)
 			if (text[i] == '\n') {
-				n = line_take(text + line, text + i, start, path);
+				n = tracker_modules_line_take(text + line, text + i, start, path);
 				line = i + 1;
 			}
 		for (u32 i = line; i < had; i++)

@@ -102,7 +102,7 @@ static void walk_wait(struct own_stack *s)
 }
 
 /* What is below the frame that runs no walk of this thread comes by. */
-static void stack_take(struct own_stack *s, u64 end)
+static void own_stack_take(struct own_stack *s, u64 end)
 {
 	int ours = s == thread.own;
 
@@ -130,7 +130,7 @@ static void range_take(u64 from, u64 bytes)
 		if (unlikely(__atomic_load_n(&s->high, __ATOMIC_RELAXED) > from &&
 			     __atomic_load_n(&s->low, __ATOMIC_RELAXED) < end &&
 			     __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE) == epoch))
-			stack_take(s, end);
+			own_stack_take(s, end);
 	}
 }
 

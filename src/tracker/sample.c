@@ -24,7 +24,7 @@ void sample_begin(u64 mean, u64 least)
 	sample_few_mask = mean ? sizeof(sample_few) - 1 : 0;
 }
 
-static u64 *place_of(u64 hash, u32 i)
+static u64 *tracker_sample_place_of(u64 hash, u32 i)
 {
 	return &sampled[((hash >> 32) % LINES * LINE + i) % (LINES * LINE)];
 }
@@ -83,7 +83,7 @@ static void seen_count(u64 hash, int by)
 static int place_change(u64 hash, u64 from, u64 to)
 {
 	for (u32 i = 0; i < TRIED; i++) {
-		u64 *place = place_of(hash, i), was = from;
+		u64 *place = tracker_sample_place_of(hash, i), was = from;
 
 		if (*place == from && __atomic_compare_exchange_n(place, &was, to, 0,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

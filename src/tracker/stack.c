@@ -149,7 +149,7 @@ void stack_prepare(void)
 }
 
 /* 0: it is not known. */
-static inline u32 table_find(u64 hash)
+static inline u32 tracker_stack_table_find(u64 hash)
 {
 	struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
 
@@ -233,14 +233,14 @@ static u32 stack_send(
 }
 
 /* The number of a stack; arguments as of stack_send(). hash: of its return addresses. */
-static inline u32 number_of(
+static inline u32 tracker_stack_number_of(
 	struct thread *t, struct memo *m, u64 hash, const u64 *ips, long stride, u32 depth)
 {
 	u32 number;
 
 	hash ^= loaded_others();
 	hash = hash ? hash : 1; /* 0 is a free place */
-	number = table_find(hash);
+	number = tracker_stack_table_find(hash);
 	return likely(number) ? number : stack_send(t, m, hash, ips, stride, depth);
 }
 
@@ -258,7 +258,7 @@ static u32 stack_plain(struct thread *t, struct memo *m, const u64 *frame)
 	while (n < TRACK_DEPTH && frame_step(t, &r));
 	for (u32 i = n; i > 0; i--)
 		hash = mix(hash, ips[i - 1]);
-	return number_of(t, m, hash, ips, 1, n);
+	return tracker_stack_number_of(t, m, hash, ips, 1, n);
 }
 
 /* Would the walk from frame k outwards come out as it did? k is at most m->own. */
@@ -386,8 +386,9 @@ u32 stack_number(struct thread *t, const u64 *frame)
 	if (likely(fresh)) {
 		memo_extend(m, k, r.bp_at, fresh, m->frames + 2 * TRACK_DEPTH);
 		m->own = likely(!r.strayed) ? m->n : memo_own(t, m, k ? k - 1 : 0);
-		number = number_of(t, m, m->frames[m->n - 1].hash, &m->frames[m->n - 1].ip,
-			-(long)(sizeof(struct memo_frame) / sizeof(u64)), m->n);
+		number = tracker_stack_number_of(t, m, m->frames[m->n - 1].hash,
+			&m->frames[m->n - 1].ip, -(long)(sizeof(struct memo_frame) / sizeof(u64)),
+			m->n);
 	} else {
 		m->n = m->own = 0;
 		number = stack_plain(t, m, frame);

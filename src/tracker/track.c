@@ -133,7 +133,7 @@ static inline void alloc_ask(const u64 *frame, enum track_kind kind, void *p, si
 }
 
 /* Nobody was told that it was allocated: less was asked for than may be used. */
-static inline int is_small(void *p)
+static inline int track_is_small(void *p)
 {
 	return least_bytes && real.usable_size && usable_of(p) < least_bytes;
 }
@@ -141,7 +141,7 @@ static inline int is_small(void *p)
 /* 0: it is not told of. */
 static int free_put(enum track_kind kind, void *p)
 {
-	struct thread *t = is_small(p) ? NULL : thread_now();
+	struct thread *t = track_is_small(p) ? NULL : thread_now();
 	u64 stamp, at;
 
 	if (unlikely(!t) || !sample_free(p))

@@ -88,7 +88,7 @@ int follow_open(struct module_table *modules, bool maps, struct follow **ret)
 	return 0;
 }
 
-static struct process *process_get(struct follow *f, u32 tgid)
+static struct process *follow_process_get(struct follow *f, u32 tgid)
 {
 	struct process *p;
 
@@ -114,7 +114,7 @@ static void process_free(struct follow *f, struct process *p)
 
 static void take_mmap(struct follow *f, const struct perf_mmap2 *e)
 {
-	struct process *p = process_get(f, e->pid);
+	struct process *p = follow_process_get(f, e->pid);
 	const char *path = e->path[0] == '/' || e->path[0] == '[' ? e->path : "";
 
 	if (!p)
@@ -128,7 +128,7 @@ static void take_comm(struct follow *f, const struct perf_comm *e)
 {
 	struct process *p;
 
-	p = e->pid == e->tid ? process_get(f, e->pid) : NULL;
+	p = e->pid == e->tid ? follow_process_get(f, e->pid) : NULL;
 	if (!p)
 		return;
 	if (e->h.misc & PERF_RECORD_MISC_COMM_EXEC) {
@@ -151,7 +151,7 @@ static void take_fork(struct follow *f, const struct perf_task *e)
 	HASH_FIND(hh, f->processes, &e->ppid, sizeof(e->ppid), parent);
 	if (!parent || !(parent->complete || parent->read))
 		return; /* read from /proc when it is asked for */
-	child = process_get(f, e->pid);
+	child = follow_process_get(f, e->pid);
 	if (!child)
 		return;
 	process_map_fork(&child->map, &parent->map);
@@ -184,7 +184,7 @@ static void take_event(struct follow *f, const struct perf_event_header *h)
 }
 
 /* Keeps a copy, to be sorted. */
-static int record_take(void *arg, const struct perf_event_header *head)
+static int follow_record_take(void *arg, const struct perf_event_header *head)
 {
 	struct follow *f = arg;
 	char *copy = malloc(head->size);
@@ -202,7 +202,7 @@ static int record_take(void *arg, const struct perf_event_header *head)
 	return rc;
 }
 
-static int by_time(const void *a, const void *b)
+static int follow_by_time(const void *a, const void *b)
 {
 	const struct pending *x = a, *y = b;
 
@@ -233,9 +233,9 @@ int follow_take(struct follow *f)
 	int rc = 0;
 
 	vec_each (r, &f->rings)
-		rc = rc ? rc : perf_ring_read(r, record_take, f);
+		rc = rc ? rc : perf_ring_read(r, follow_record_take, f);
 	if (f->pending.n)
-		qsort(f->pending.v, f->pending.n, sizeof(*f->pending.v), by_time);
+		qsort(f->pending.v, f->pending.n, sizeof(*f->pending.v), follow_by_time);
 	vec_each (e, &f->pending) {
 		take_event(f, e->event);
 		free(e->event);
@@ -246,7 +246,7 @@ int follow_take(struct follow *f)
 
 struct process_map *follow_map(struct follow *f, u32 tgid)
 {
-	struct process *p = process_get(f, tgid);
+	struct process *p = follow_process_get(f, tgid);
 	struct process_map now;
 	int rc;
 

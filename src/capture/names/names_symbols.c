@@ -157,7 +157,7 @@ static bool group_module(struct pending_group *g, struct reader_module *ret)
 	return m->kind == MODULE_VDSO;
 }
 
-static bool is_left_out(int error)
+static bool names_symbols_is_left_out(int error)
 {
 	return error == -EFBIG || error == -ETIMEDOUT;
 }
@@ -168,9 +168,9 @@ static void left_out_count(
 	struct sym_budget *budget = &g->n->budget;
 	struct stat st = {};
 
-	if (m->kind == MODULE_ANON && is_left_out(got->error))
+	if (m->kind == MODULE_ANON && names_symbols_is_left_out(got->error))
 		perf_maps_leave_out(g->n->perf_maps, g->v->tgid);
-	if (!is_left_out(got->debug_error))
+	if (!names_symbols_is_left_out(got->debug_error))
 		return;
 	if (m->fd >= 0)
 		(void)fstat(m->fd, &st);

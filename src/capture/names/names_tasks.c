@@ -45,7 +45,7 @@ static u32 program_string(struct names *n, u32 tgid, const char *comm)
 	return names_string(n, str_get(&name));
 }
 
-static int task_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
+static int names_task_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 {
 	struct task_key key = {tgid, tid};
 	struct task_value *v = task_known(n, &key);
@@ -86,7 +86,8 @@ static bool comm_was_seen(struct names *n, u32 tgid)
  * with the name of any of its threads: where that is news, the process is asked, once a drain; one
  * that has ended does not answer, which takes as long.
  */
-static int process_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
+static int names_tasks_process_send(
+	struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 {
 	struct task_key key = {tgid, 0};
 	struct task_value *v = task_known(n, &key);
@@ -96,12 +97,12 @@ static int process_send(struct names *n, u32 tgid, u32 tid, const char *comm, u6
 	if (v && tid && tid != tgid)
 		return 0;
 	if (tid == tgid || (v && !strncmp(v->comm, comm, COMM_LEN)) || comm_was_seen(n, tgid))
-		return task_send(n, tgid, 0, comm, cgroup);
+		return names_task_send(n, tgid, 0, comm, cgroup);
 	if (v && v->asked == n->drains + 1)
 		snprintf(name, sizeof(name), "%s", v->comm);
 	else if (proc_comm_read((int)tgid, name))
 		snprintf(name, sizeof(name), "%.*s", COMM_LEN, comm);
-	rc = task_send(n, tgid, 0, name, cgroup);
+	rc = names_task_send(n, tgid, 0, name, cgroup);
 	v = groups_find(&n->tasks, &key);
 	if (v)
 		v->asked = n->drains + 1;
@@ -110,9 +111,9 @@ static int process_send(struct names *n, u32 tgid, u32 tid, const char *comm, u6
 
 int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 {
-	int rc = process_send(n, tgid, tid, comm, cgroup);
+	int rc = names_tasks_process_send(n, tgid, tid, comm, cgroup);
 
-	return rc || !tid ? rc : task_send(n, tgid, tid, comm, cgroup);
+	return rc || !tid ? rc : names_task_send(n, tgid, tid, comm, cgroup);
 }
 
 static int over_send(struct names *n, const struct task_key *key, const struct task_value *v)

@@ -26,7 +26,7 @@
 #define LOOK_MS 500 /* at one that has not answered */
 #define STUCK_LOOKS 4
 
-static struct reader *reader_new(void)
+static struct reader *capture_reader_new(void)
 {
 	struct reader *r = calloc(1, sizeof(*r));
 
@@ -39,7 +39,7 @@ static struct reader *reader_new(void)
 
 int reader_open(struct reader **ret)
 {
-	struct reader *r = reader_new();
+	struct reader *r = capture_reader_new();
 	int rc = r ? 0 : -ENOMEM;
 
 	for (u32 i = 0; i < READERS && !rc; i++)
@@ -55,7 +55,7 @@ int reader_open(struct reader **ret)
 
 int reader_over(int socket, struct reader **ret)
 {
-	struct reader *r = reader_new();
+	struct reader *r = capture_reader_new();
 
 	if (!r)
 		return -ENOMEM;
@@ -359,7 +359,7 @@ static bool head_is_sound(const struct reader_table_answer *a, const struct read
 }
 
 /* One block of memory, as cfi_table_free() has it. */
-static int table_read(struct reader *r, const struct reader_table_answer *a,
+static int capture_reader_table_read(struct reader *r, const struct reader_table_answer *a,
 	const struct reader_file *f, u64 until, struct cfi_table **ret)
 {
 	size_t rules = a->n_rules * sizeof(struct cfi_rule), pcs = a->n_rows * sizeof(u32);
@@ -401,7 +401,8 @@ static int table_answered(
 	if (a.rc)
 		return reader_error(r, a.rc);
 	reader_spent(r, &a.spent);
-	return head_is_sound(&a, file) ? table_read(r, &a, file, until, ret) : reader_bad(r);
+	return head_is_sound(&a, file) ? capture_reader_table_read(r, &a, file, until, ret)
+				       : reader_bad(r);
 }
 
 int reader_table(struct reader *r, const struct reader_file *file, struct cfi_table **ret)

@@ -98,7 +98,7 @@ static bool text_take(const char **at, const char *end, u32 n, const char **ret)
 	return !n || (text && strnlen(text, n) == n - 1);
 }
 
-static bool line_take(const char **at, const char *end, struct sym_frame *ret)
+static bool reader_names_line_take(const char **at, const char *end, struct sym_frame *ret)
 {
 	const void *p = piece(at, end, sizeof(struct names_line));
 	struct names_line line;
@@ -111,7 +111,7 @@ static bool line_take(const char **at, const char *end, struct sym_frame *ret)
 	       text_take(at, end, line.file, &ret->file);
 }
 
-static int frame_take(struct asked *a, const char **at, const char *end)
+static int reader_names_frame_take(struct asked *a, const char **at, const char *end)
 {
 	struct sym_frame frames[DWARF_FRAMES_MAX];
 	const void *p = piece(at, end, sizeof(struct names_frame));
@@ -124,7 +124,7 @@ static int frame_take(struct asked *a, const char **at, const char *end)
 		return reader_bad(a->r);
 	a->next = head.place + 1;
 	for (u32 i = 0; i < head.n; i++)
-		if (!line_take(at, end, &frames[i]))
+		if (!reader_names_line_take(at, end, &frames[i]))
 			return reader_bad(a->r);
 	return a->how->named(a->how->arg, head.place, &(struct sym_frames){frames, head.n});
 }
@@ -141,7 +141,7 @@ static int block_take(struct asked *a, u32 bytes)
 		return -ENOMEM;
 	rc = reader_read(a->r, block, bytes, a->until_ns);
 	for (const char *at = block, *end = block + bytes; at < end && !rc;)
-		rc = frame_take(a, &at, end);
+		rc = reader_names_frame_take(a, &at, end);
 	return rc;
 }
 

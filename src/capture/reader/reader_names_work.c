@@ -218,7 +218,7 @@ static void budget_ready(const struct names_ask *ask)
 }
 
 /* Elsewhere what is not asked for any more makes room for others. */
-static void keep(const struct names_ask *ask)
+static void reader_names_work_keep(const struct names_ask *ask)
 {
 	symbolizer_keep(work.symbolizer, ask->sparing ? KEPT_BYTES : ask->bytes_max / 2, KEPT_NS);
 	if (ask->sparing)
@@ -232,7 +232,7 @@ static void opened_forget(void)
 	work.opened.n = 0;
 }
 
-static void *take(size_t n)
+static void *reader_names_work_take(size_t n)
 {
 	void *p = n ? malloc(n) : NULL;
 
@@ -251,9 +251,9 @@ void names_work(int fd)
 	struct names_ask ask;
 
 	work_read(&ask, sizeof(ask));
-	path = take(ask.path);
-	work.where = where = take(ask.where);
-	places = take(ask.n * sizeof(*places));
+	path = reader_names_work_take(ask.path);
+	work.where = where = reader_names_work_take(ask.where);
+	places = reader_names_work_take(ask.n * sizeof(*places));
 	budget_ready(&ask);
 	if (ask.kind == MODULE_ANON)
 		made_names(&ask, own, places, &done);
@@ -261,7 +261,7 @@ void names_work(int fd)
 		module_names(&ask, path, own, places, &done);
 	block_send();
 	symbolizer_forget_answers(work.symbolizer);
-	keep(&ask);
+	reader_names_work_keep(&ask);
 	opened_forget();
 	budget_pass_end(&work.budget);
 	done.bytes_held = work.budget.bytes_taken;

@@ -56,7 +56,7 @@ static int list_read(struct reader *r, const struct reader_variables_answer *a, 
 	return rc;
 }
 
-static int answer_read(struct reader *r, u64 until, struct reader_variables *ret)
+static int reader_variables_answer_read(struct reader *r, u64 until, struct reader_variables *ret)
 {
 	struct reader_variables_answer a;
 	int rc = reader_read(r, &a, sizeof(a), until);
@@ -89,7 +89,7 @@ int reader_variables(
 	int rc = reader_ask(r, READER_VARIABLES, fd);
 
 	rc = rc ? rc : reader_write(r, &ask, sizeof(ask), until);
-	rc = rc ? rc : answer_read(r, until, &v);
+	rc = rc ? rc : reader_variables_answer_read(r, until, &v);
 	if (rc) {
 		if (rc == -ENOMEM) /* the rest of an answer is no beginning of another */
 			(void)reader_bad(r);

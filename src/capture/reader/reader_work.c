@@ -111,7 +111,7 @@ static void table_answer(const struct cfi_source *source)
 	work_write(table->rows.rule_of, a.n_rows * sizeof(*table->rows.rule_of));
 }
 
-static void look(int fd)
+static void reader_work_look(int fd)
 {
 	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
 	struct cfi_source source;
@@ -170,7 +170,7 @@ static const char *text_at(const Elf_Data *data, u64 at)
 	return at < data->d_size && memchr(text + at, '\0', data->d_size - at) ? text + at : NULL;
 }
 
-static void name_add(struct str *to, const char *name)
+static void reader_work_name_add(struct str *to, const char *name)
 {
 	if (!name || to->len + strlen(name) + 1 > READER_NEEDS_MAX)
 		return;
@@ -186,7 +186,7 @@ static void needs_add(const struct elf_file *file, struct str *to)
 
 	if (!elf_section_find(file, ".interp", &interp) &&
 		!elf_section_data(&interp, PATH_MAX, &data))
-		name_add(to, text_at(data, 0));
+		reader_work_name_add(to, text_at(data, 0));
 	if (elf_section_find_type(file, SHT_DYNAMIC, &dynamic) ||
 		elf_section_data(&dynamic, DYNAMIC_BYTES, &data) ||
 		elf_section_at(file, dynamic.header.sh_link, &strings) ||
@@ -194,7 +194,7 @@ static void needs_add(const struct elf_file *file, struct str *to)
 		return;
 	for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
 		if (entry.d_tag == DT_NEEDED)
-			name_add(to, text_at(text, entry.d_un.d_val));
+			reader_work_name_add(to, text_at(text, entry.d_un.d_val));
 }
 
 static void needs(int fd)
@@ -364,7 +364,7 @@ static void symbol(int fd)
 }
 
 /* Beside the socket, what the process is told of itself is open. */
-static void shut_in(int socket)
+static void reader_work_shut_in(int socket)
 {
 	struct rlimit cpu = {CPU_SECONDS, CPU_SECONDS}, none = {};
 	struct err err = {};
@@ -388,7 +388,7 @@ _Noreturn void reader_work(int socket)
 	struct reader_ask ask;
 	int fd;
 
-	shut_in(socket);
+	reader_work_shut_in(socket);
 	resident_begun = most_resident();
 	while (work_take(&ask, sizeof(ask), &fd)) {
 		if (ask.what == READER_NEEDS)
@@ -404,7 +404,7 @@ _Noreturn void reader_work(int socket)
 		else if (ask.what == READER_FUNCTION_TABLE)
 			function_table(fd);
 		else
-			look(fd);
+			reader_work_look(fd);
 	}
 	_exit(0);
 }

@@ -36,7 +36,7 @@ struct answer {
 	s32 rc;
 };
 
-static int event_open(int tid, u64 every)
+static int sample_opener_event_open(int tid, u64 every)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -60,7 +60,7 @@ static int event_open(int tid, u64 every)
 	return fd < 0 ? -errno : fd;
 }
 
-static void shut_in(int socket)
+static void sample_opener_shut_in(int socket)
 {
 	struct err err = {};
 
@@ -75,9 +75,9 @@ static void work(int socket)
 	struct ask ask;
 	int none;
 
-	shut_in(socket);
+	sample_opener_shut_in(socket);
 	while (!fd_receive(0, &ask, sizeof(ask), &none)) {
-		int fd = ask.tid > 0 ? event_open(ask.tid, ask.every) : -EINVAL;
+		int fd = ask.tid > 0 ? sample_opener_event_open(ask.tid, ask.every) : -EINVAL;
 		struct answer answer = {.rc = MIN(fd, 0)};
 
 		if (none >= 0)
@@ -145,7 +145,7 @@ int sample_opener_open(struct sample_opener *o, int tid, u64 every)
 	if (fd >= 0)
 		return fd;
 	/* It could not be shut in, or there is none: what may be had without it. */
-	own = event_open(tid, every);
+	own = sample_opener_event_open(tid, every);
 	return own < 0 && o ? fd : own;
 }
 

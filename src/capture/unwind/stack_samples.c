@@ -97,7 +97,8 @@ static u32 threads_find(u32 tgid, struct thread ret[THREADS])
 }
 
 /* The kernel limits what may be mapped without privilege (perf_event_mlock_kb). */
-static int ring_open(struct sample_opener *opener, int tid, u64 every, struct perf_ring *ret)
+static int stack_samples_ring_open(
+	struct sample_opener *opener, int tid, u64 every, struct perf_ring *ret)
 {
 	int rc = -EPERM;
 
@@ -120,7 +121,7 @@ int stack_samples_open(struct capture *c, struct sample_opener *opener, u32 tgid
 	int rc = s ? -ESRCH : -ENOMEM;
 
 	for (u32 i = 0; i < n && s; i++) {
-		rc = ring_open(opener, threads[i].tid, every, &s->rings[s->n_rings]);
+		rc = stack_samples_ring_open(opener, threads[i].tid, every, &s->rings[s->n_rings]);
 		s->n_rings += !rc;
 	}
 	if (!s || !s->n_rings) {
@@ -133,7 +134,7 @@ int stack_samples_open(struct capture *c, struct sample_opener *opener, u32 tgid
 	return 0;
 }
 
-static void file_read(struct stack_samples *s, struct file_table *f)
+static void stack_samples_file_read(struct stack_samples *s, struct file_table *f)
 {
 	struct reader *reader = s->c->reader;
 	struct reader_file from = {};
@@ -187,7 +188,7 @@ static struct file_table *file_get(struct stack_samples *s, u32 module)
 	vec_each (known, &s->files)
 		if (known->module == module)
 			return known;
-	file_read(s, &f);
+	stack_samples_file_read(s, &f);
 	if (vec_push(&s->files, f))
 		return NULL;
 	return &s->files.v[s->files.n - 1];
@@ -257,7 +258,7 @@ static u32 stack_walk(struct stack_samples *s, const struct sample *e, size_t so
 	return names_addresses(s->c->names, NULL, 0, s->map, ips, (u32)walk.n, walk_method(&walk));
 }
 
-static int sample_take(void *arg, const struct perf_event_header *head)
+static int stack_sample_take(void *arg, const struct perf_event_header *head)
 {
 	struct stack_samples *s = arg;
 	const struct sample *e = (const void *)head;
@@ -281,7 +282,7 @@ int stack_samples_take(struct stack_samples *s, size_t most)
 	s->most = most;
 	s->map = names_map(s->c->names, s->tgid);
 	for (u32 i = 0; i < s->n_rings && s->map && !rc; i++)
-		rc = perf_ring_read(&s->rings[i], sample_take, s);
+		rc = perf_ring_read(&s->rings[i], stack_sample_take, s);
 	s->map = NULL;
 	return rc;
 }

@@ -261,7 +261,8 @@ static bool may_stand(const struct unwind *u, const struct process *p, u64 asked
 }
 
 /* An exec may come between. asked: its address space, when it asked. */
-static int process_look(struct unwind *u, const struct process *p, u64 asked, struct look *ret)
+static int unwind_process_look(
+	struct unwind *u, const struct process *p, u64 asked, struct look *ret)
 {
 	const struct process_map *map;
 	u64 before = 0, after = 0;
@@ -286,7 +287,7 @@ static int process_look(struct unwind *u, const struct process *p, u64 asked, st
 	return -EAGAIN;
 }
 
-static struct process *process_get(struct unwind *u, u32 tgid)
+static struct process *unwind_process_get(struct unwind *u, u32 tgid)
 {
 	struct process *p;
 
@@ -303,13 +304,13 @@ static struct process *process_get(struct unwind *u, u32 tgid)
 
 static int process_make(struct unwind *u, u32 tgid, u64 asked)
 {
-	struct process *p = process_get(u, tgid), old;
+	struct process *p = unwind_process_get(u, tgid), old;
 	struct look look = {};
 	int rc;
 
 	if (!p)
 		return -ENOMEM;
-	rc = process_look(u, p, asked, &look);
+	rc = unwind_process_look(u, p, asked, &look);
 	if (rc && rc != -ENOSPC) {
 		process_remove(u, p);
 		return rc == -ENOMEM ? rc : 0;

@@ -160,7 +160,7 @@ static bool table_is_idle(const struct table_made *t, u64 now)
 }
 
 /* Drops the tables that no process uses. False: there were none. */
-static bool room_make(struct unwind_files *f)
+static bool unwind_files_room_make(struct unwind_files *f)
 {
 	const struct timespec walk = {.tv_nsec = WALK_NS};
 	u64 now = clock_mono_ns();
@@ -187,7 +187,7 @@ static int words_take(struct unwind_files *f, u32 n, u32 *ret_start)
 {
 	int rc = unwind_pages_take(&f->pages, n, ret_start);
 
-	if (rc == -ENOSPC && room_make(f))
+	if (rc == -ENOSPC && unwind_files_room_make(f))
 		rc = unwind_pages_take(&f->pages, n, ret_start);
 	f->stats.pages = f->pages.n;
 	return rc;

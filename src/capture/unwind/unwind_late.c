@@ -123,7 +123,7 @@ static int copy_walk(const struct late_code *code, const struct unwind_copy *cop
 
 /* As unwind_place() has it in bpf/unwind.bpf.h. The offset is that of the call, the frame behind
  * it. */
-static u64 place_of(const struct cfi_frame *frame)
+static u64 unwind_late_place_of(const struct cfi_frame *frame)
 {
 	u64 offset = frame->at.offset + !frame->exact;
 
@@ -142,7 +142,7 @@ static void stack_put(struct unwind_late *l, int stacks, u32 id, const struct cf
 						  : STACK_EXACT;
 	stack.detail = walk->stop != CFI_STOP_END ? (u8)walk->stop : 0;
 	for (u32 i = 0; i < stack.n; i++)
-		stack.frames[i] = place_of(&frames[i]);
+		stack.frames[i] = unwind_late_place_of(&frames[i]);
 	stack.hash = id; /* its key has no other stack */
 	if (bpf_map_update_elem(stacks, &id, &stack, BPF_EXIST))
 		return;

@@ -55,7 +55,7 @@ static void pending_add(struct unwind_pages *p, int fd)
 		pending_run(u);
 }
 
-static int page_add(struct unwind_pages *p)
+static int unwind_page_add(struct unwind_pages *p)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	int fd;
@@ -74,7 +74,7 @@ static int page_add(struct unwind_pages *p)
 
 int unwind_pages_prepare(struct unwind_pages *p)
 {
-	return page_add(p);
+	return unwind_page_add(p);
 }
 
 void unwind_pages_expect(struct unwind_pages *p, u64 words)
@@ -85,7 +85,7 @@ void unwind_pages_expect(struct unwind_pages *p, u64 words)
 		room += extent->n;
 	words = MIN(words, EXPECT_MAX);
 	for (; room < words && p->n < p->max; room += UNWIND_PAGE_WORDS)
-		if (page_add(p)) /* then taking them fails too, and says so */
+		if (unwind_page_add(p)) /* then taking them fails too, and says so */
 			return;
 }
 
@@ -95,7 +95,7 @@ int unwind_pages_take(struct unwind_pages *p, u32 n, u32 *ret_start)
 		int rc = extents_take(&p->words, n, ret_start);
 
 		if (rc)
-			rc = page_add(p);
+			rc = unwind_page_add(p);
 		else
 			return 0;
 		if (rc)

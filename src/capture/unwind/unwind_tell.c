@@ -53,7 +53,7 @@ struct share {
 	const char *reason;
 };
 
-static struct share share_of(const struct unwind_counts *counts, u16 method)
+static struct share unwind_tell_share_of(const struct unwind_counts *counts, u16 method)
 {
 	struct share s = {};
 
@@ -92,7 +92,7 @@ bool unwind_shares(const struct unwind_counts *counts, struct str *ret)
 	u64 all = 0;
 
 	for (u16 m = 0; m < STACK_METHODS; m++) {
-		shares[m] = share_of(counts, m);
+		shares[m] = unwind_tell_share_of(counts, m);
 		all += shares[m].n;
 	}
 	str_clear(ret);

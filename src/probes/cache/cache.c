@@ -72,7 +72,7 @@ static struct cache_pace pace_now(void)
 	return p;
 }
 
-static bool due(struct capture *c)
+static bool cache_due(struct capture *c)
 {
 	struct cache_pace *last = &((struct cache_state *)c->state)->pace, now = pace_now();
 	double seconds = (double)(now.time_ns - last->time_ns) / 1e9;
@@ -85,7 +85,7 @@ static bool due(struct capture *c)
 	return many;
 }
 
-static int done(struct capture *c, u64 on_ns, u64 covered_ns)
+static int cache_done(struct capture *c, u64 on_ns, u64 covered_ns)
 {
 	struct cache_sampled r = REC_INIT(struct cache_sampled, REC_CACHE_SAMPLED, 0);
 
@@ -178,7 +178,7 @@ static void reader_take(struct capture *c, u32 device, struct cache_agg *r)
 	r->read_ahead_file = ahead->file;
 }
 
-static int added(
+static int cache_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct cache_key *k = key;
@@ -198,7 +198,7 @@ static int added(
 	return capture_emit(c, &r.h);
 }
 
-static void file_add(void *sum, const void *cpu)
+static void cache_file_add(void *sum, const void *cpu)
 {
 	struct cache_file_value *s = sum;
 	const struct cache_file_value *v = cpu;
@@ -215,7 +215,7 @@ static void file_subtract(void *sum, const void *last)
 }
 
 static const struct table_values file_values = {
-	sizeof(struct cache_file_value), file_add, file_subtract};
+	sizeof(struct cache_file_value), cache_file_add, file_subtract};
 
 static int file_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
@@ -242,8 +242,8 @@ static const struct probe_bursts bursts = {
 	.length_ns = LENGTH_NS,
 	.every_ns = EVERY_NS,
 	.map = "burst",
-	.due = due,
-	.done = done,
+	.due = cache_due,
+	.done = cache_done,
 	.always = true,
 };
 
@@ -251,7 +251,7 @@ static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct cache_state),
-	.tables = {{"table", sizeof(struct cache_key), table_key_tgid, added},
+	.tables = {{"table", sizeof(struct cache_key), table_key_tgid, cache_added},
 		{"files", sizeof(struct cache_file_key), table_key_tgid, file_added, &file_values,
 			.derived = true}},
 	.bursts = &bursts,

@@ -56,7 +56,7 @@ struct cgroups {
 	bool told_stretch, told_truncated;
 };
 
-static u16 flags_of(const struct cgroups *g, const struct cgroup_entry *e)
+static u16 cgroups_flags_of(const struct cgroups *g, const struct cgroup_entry *e)
 {
 	u16 flags = 0;
 
@@ -108,7 +108,7 @@ static int groups_choose(struct cgroups *g)
 	g->chosen.n = 0;
 	for (size_t i = 0; i < g->tree.list.n && !rc; i++) {
 		const struct cgroup_entry *e = &g->tree.list.v[i];
-		u16 flags = flags_of(g, e);
+		u16 flags = cgroups_flags_of(g, e);
 
 		if (flags)
 			rc = vec_push(
@@ -180,7 +180,7 @@ static u64 kernel_bytes(const struct cgroups *g)
 	return sum;
 }
 
-static void parts_add(struct cgroups *g, struct cgroup_entry *e, struct cgroup_usage *r)
+static void cgroups_parts_add(struct cgroups *g, struct cgroup_entry *e, struct cgroup_usage *r)
 {
 	u64 file;
 
@@ -263,7 +263,7 @@ static bool group_read(
 	if (!ret->h.flags)
 		return false;
 	pressure_add(g, ret);
-	parts_add(g, e, ret);
+	cgroups_parts_add(g, e, ret);
 	last_keep(g, e, ret);
 	return true;
 }
@@ -340,7 +340,7 @@ static int cgroups_sample(struct capture *c, void *state)
 	return rc || c->ending ? rc : tell_bounds(c, g, every_ns);
 }
 
-static int survey(struct capture *c)
+static int cgroups_survey(struct capture *c)
 {
 	_cleanup_free_ struct cgroup_mounts *m = calloc(1, sizeof(*m));
 	const char *method = NULL, *missing = NULL;
@@ -381,7 +381,7 @@ static int cgroups_open(struct capture *c, void *state, struct err *err)
 {
 	_cleanup_free_ struct cgroup_mounts *m = calloc(1, sizeof(*m));
 	struct cgroups *g = state;
-	int rc = m ? survey(c) : -ENOMEM;
+	int rc = m ? cgroups_survey(c) : -ENOMEM;
 
 	g->watched = c->opt.watch_ns != 0;
 	g->service = capture_is_service(c);
@@ -411,7 +411,7 @@ static const struct probe_sampler sampler = {
 	.open = cgroups_open,
 	.sample = cgroups_sample,
 	.close = cgroups_close,
-	.survey = survey,
+	.survey = cgroups_survey,
 };
 
 static const struct kind kinds[] = {

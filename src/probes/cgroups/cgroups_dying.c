@@ -72,7 +72,7 @@ static bool child_choose(char dir[PATH_MAX], u64 dying, u64 *ret_dying)
 	return found;
 }
 
-static bool is_whole(const struct cgroups_tree *t)
+static bool cgroups_dying_is_whole(const struct cgroups_tree *t)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -86,7 +86,7 @@ static bool v1_read(const struct cgroups_tree *t, struct cgroup_dying *r)
 {
 	u64 all;
 
-	if (!is_whole(t) || count_read("cgroup/memory", &all))
+	if (!cgroups_dying_is_whole(t) || count_read("cgroup/memory", &all))
 		return false;
 	r->alive = t->list.n;
 	r->dying = all > r->alive ? all - r->alive : 0;

@@ -27,7 +27,7 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static const struct cgroup_entry *known(const struct cgroups_tree *t, u64 id)
+static const struct cgroup_entry *cgroups_tree_known(const struct cgroups_tree *t, u64 id)
 {
 	struct cgroup_entry key = {.id = id};
 
@@ -50,7 +50,7 @@ static u64 turn_of(const struct cgroups_tree *t, u64 id)
 /* It is as it was when it was looked at last, by all that is known before its next turn. */
 static bool entry_rests(const struct cgroups_tree *t, struct cgroup_entry *e)
 {
-	const struct cgroup_entry *old = t->sparing && e->id ? known(t, e->id) : NULL;
+	const struct cgroup_entry *old = t->sparing && e->id ? cgroups_tree_known(t, e->id) : NULL;
 	u32 path = e->path, level = e->level;
 
 	if (!old || !old->quiet || turn_of(t, e->id) % quiet_scans(t) == 0)
@@ -89,7 +89,7 @@ static bool is_child(const struct dirent64 *d)
 	return d->d_type == DT_DIR && strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
 }
 
-static int children_add(struct cgroups_tree *t, size_t at, int fd)
+static int cgroups_tree_children_add(struct cgroups_tree *t, size_t at, int fd)
 {
 	ssize_t n;
 	int rc = 0;
@@ -192,7 +192,7 @@ static void numbers_measure(
 
 static void entry_measure(struct cgroups_tree *t, int fd, struct cgroup_entry *e)
 {
-	const struct cgroup_entry *old = known(t, e->id);
+	const struct cgroup_entry *old = cgroups_tree_known(t, e->id);
 
 	numbers_measure(t, fd, e, old);
 	/* A group made since the start had no events then. */
@@ -237,7 +237,7 @@ static int entry_visit(struct cgroups_tree *t, size_t at)
 	t->list.v[at].quiet &= st.st_nlink == 2;
 	if (st.st_nlink == 2 || (t->hierarchy.version == 2 && at && !t->list.v[at].counts))
 		return 0;
-	return children_add(t, at, fd);
+	return cgroups_tree_children_add(t, at, fd);
 }
 
 static void list_settle(struct cgroups_tree *t)

@@ -121,7 +121,7 @@ static u32 options_of_kernel(void)
 	return kbtf_available() ? OPT_CONTROL : OPT_PLAIN;
 }
 
-static u32 options(const struct capture *c)
+static u32 compaction_options(const struct capture *c)
 {
 	return options_of_kernel() | (c->opt.gentle ? 0 : OPT_PAGES);
 }
@@ -136,7 +136,7 @@ static int tables_size(struct bpf_object *obj)
 	return rc ? rc : attach_set_entries(obj, "deferrals", 1024);
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int compaction_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct compaction_config config = {
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
@@ -150,7 +150,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 }
 
 /* Node and zone: as the event told, or where only the first page is known, whose that is. */
-static void zone_take(
+static void compaction_zone_take(
 	const struct compaction_zone_key *k, s32 *ret_node, u8 *ret_zone, s32 *ret_order)
 {
 	s16 node = k->node;
@@ -171,7 +171,7 @@ static int run_added(
 	struct compaction_agg r = REC_INIT(struct compaction_agg, REC_COMPACTION_AGG, 0);
 
 	names_added(c->names, stacks, k, v, &r);
-	zone_take(&k->zone, &r.node, &r.zone, &r.order);
+	compaction_zone_take(&k->zone, &r.node, &r.zone, &r.order);
 	r.kind = k->kind;
 	r.sync = k->sync;
 	r.status = k->status;
@@ -217,7 +217,7 @@ static int zone_added(
 	struct compaction_zone r = REC_INIT(struct compaction_zone, REC_COMPACTION_ZONE, 0);
 
 	(void)stacks;
-	zone_take(key, &r.node, &r.zone, &r.order);
+	compaction_zone_take(key, &r.node, &r.zone, &r.order);
 	r.runs = v->count;
 	r.known = v->sum[ZONE_KNOWN];
 	r.above_high = v->sum[ZONE_ABOVE_HIGH];
@@ -236,7 +236,7 @@ static int deferral_added(
 		REC_INIT(struct compaction_deferrals, REC_COMPACTION_DEFERRALS, 0);
 
 	(void)stacks;
-	zone_take(key, &r.node, &r.zone, &r.order);
+	compaction_zone_take(key, &r.node, &r.zone, &r.order);
 	r.skipped = v->sum[DEFERRAL_SKIPPED];
 	r.failed = v->sum[DEFERRAL_FAILED];
 	r.reset = v->sum[DEFERRAL_RESET];
@@ -262,7 +262,8 @@ static int kcompactd_added(
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int compaction_record(
+	struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct compaction_run e = *(const struct compaction_run *)rec;
 	struct compaction_zone_key zone;
@@ -271,7 +272,7 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 		return 0;
 	names_event(c->names, stacks, &e);
 	zone = (struct compaction_zone_key){e.zone_start, (s16)e.node, e.zone, (s8)e.order, 0};
-	zone_take(&zone, &e.node, &e.zone, &e.order);
+	compaction_zone_take(&zone, &e.node, &e.zone, &e.order);
 	e.zone_start = 0;
 	return capture_emit(c, &e.h);
 }
@@ -279,8 +280,8 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
-	.prepare = prepare,
+	.options = compaction_options,
+	.prepare = compaction_prepare,
 	.tables =
 		{
 			{"runs", sizeof(struct compaction_key), table_key_tgid, run_added},
@@ -290,7 +291,7 @@ static const struct probe_bpf bpf = {
 			{"deferrals", sizeof(struct compaction_zone_key), NULL, deferral_added},
 			{"kcompactds", sizeof(struct kcompactd_key), NULL, kcompactd_added},
 		},
-	.record = record,
+	.record = compaction_record,
 };
 
 /* What all records of a zone say alike. */

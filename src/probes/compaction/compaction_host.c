@@ -66,7 +66,7 @@ void compaction_zone_find(u64 start_pfn, s16 *node, u8 *zone)
 }
 
 /* The zones of a node have the order of enum zone_type, and every node has the same. */
-static int zones_send(struct capture *c)
+static int compaction_host_zones_send(struct capture *c)
 {
 	_cleanup_zoneinfo_ struct zoneinfo info = {};
 	int rc = zoneinfo_read(&info);
@@ -106,30 +106,30 @@ static void names_tell(struct capture *c, bool send)
 			"the kernel's BTF (/sys/kernel/btf/vmlinux)");
 }
 
-static int sampler_open(struct capture *c, void *state, struct err *err)
+static int compaction_host_sampler_open(struct capture *c, void *state, struct err *err)
 {
-	int rc = zones_send(c);
+	int rc = compaction_host_zones_send(c);
 
 	(void)state;
 	names_tell(c, true);
 	return rc ? err_errno(err, rc, "%s", c->probe) : 0;
 }
 
-static int sampler_sample(struct capture *c, void *state)
+static int compaction_host_sampler_sample(struct capture *c, void *state)
 {
 	(void)c;
 	(void)state;
 	return 0;
 }
 
-static int sampler_survey(struct capture *c)
+static int compaction_host_sampler_survey(struct capture *c)
 {
 	names_tell(c, false);
 	return 0;
 }
 
 const struct probe_sampler compaction_sampler = {
-	.open = sampler_open,
-	.sample = sampler_sample,
-	.survey = sampler_survey,
+	.open = compaction_host_sampler_open,
+	.sample = compaction_host_sampler_sample,
+	.survey = compaction_host_sampler_survey,
 };

@@ -104,7 +104,7 @@ static int direct_feed(struct groups *g, const struct compaction_attempts *r)
 	return 0;
 }
 
-static int zone_feed(struct groups *g, const struct compaction_zone *r)
+static int compaction_tables_zone_feed(struct groups *g, const struct compaction_zone *r)
 {
 	struct zone_group key = {.node = r->node, .order = r->order, .zone = r->zone};
 	struct zone_sums *s = groups_get(g, &key);
@@ -155,7 +155,7 @@ int compaction_tables_feed(struct compaction_tables *t, const struct rec *r)
 	case REC_COMPACTION_ATTEMPTS:
 		return direct_feed(&t->direct, (const void *)r);
 	case REC_COMPACTION_ZONE:
-		return zone_feed(&t->zones, (const void *)r);
+		return compaction_tables_zone_feed(&t->zones, (const void *)r);
 	case REC_COMPACTION_DEFERRALS:
 		return deferral_feed(&t->deferrals, (const void *)r);
 	case REC_COMPACTION_KCOMPACTD:

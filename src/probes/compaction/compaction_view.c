@@ -127,7 +127,7 @@ static CELL_GET(index_cell)
 }
 
 /* What a run has where a flag says so. */
-static struct cell known(const struct row_of *row, size_t offset, u8 flag)
+static struct cell compaction_view_known(const struct row_of *row, size_t offset, u8 flag)
 {
 	const struct compaction_run *e = row->sums;
 
@@ -137,17 +137,17 @@ static struct cell known(const struct row_of *row, size_t offset, u8 flag)
 
 static CELL_GET(state_cell)
 {
-	return known(row, offset, COMPACTION_STATE);
+	return compaction_view_known(row, offset, COMPACTION_STATE);
 }
 
 static CELL_GET(scanned_cell)
 {
-	return known(row, offset, COMPACTION_SCANNED);
+	return compaction_view_known(row, offset, COMPACTION_SCANNED);
 }
 
 static CELL_GET(moved_cell)
 {
-	return known(row, offset, COMPACTION_PAGES);
+	return compaction_view_known(row, offset, COMPACTION_PAGES);
 }
 
 #define RUN_PAGES(member_, name_, title_, flags_, help_, get_)                                    \
@@ -197,7 +197,7 @@ static int compaction_init(void *state, const struct view_options *o, struct err
 	return by_sums_init(&v->sums, &spec, &compaction_view, o, err);
 }
 
-static struct key key_of(u32 by, const struct compaction_agg *r)
+static struct key compaction_view_key_of(u32 by, const struct compaction_agg *r)
 {
 	struct key k = {.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
 
@@ -218,7 +218,7 @@ static struct key key_of(u32 by, const struct compaction_agg *r)
 
 static int runs_feed(struct compaction_state *v, const struct compaction_agg *r)
 {
-	struct key k = key_of(v->sums.by, r);
+	struct key k = compaction_view_key_of(v->sums.by, r);
 	struct sums *s = groups_get(&v->sums.groups, &k);
 
 	if (!s)

@@ -90,7 +90,7 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
-static u32 options(const struct capture *c)
+static u32 count_options(const struct capture *c)
 {
 	const struct state *s = c->state;
 
@@ -105,7 +105,7 @@ static void count_close(struct capture *c)
 	free(s->bound);
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int count_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	const struct state *s = c->state;
 	struct bpf_map *map = bpf_object__find_map_by_name(obj, "table");
@@ -133,7 +133,7 @@ static u64 other_bytes(const struct capture *c)
 	       (sizeof(struct count_config) + sizeof(struct scope_config) + 1024);
 }
 
-static u32 key_tgid(const void *key)
+static u32 count_key_tgid(const void *key)
 {
 	return (u32)(*(const u64 *)key >> 32);
 }
@@ -141,11 +141,11 @@ static u32 key_tgid(const void *key)
 static const struct probe_bpf bpf = {
 	.state_size = sizeof(struct state),
 	.open = count_open,
-	.prepare = prepare,
+	.prepare = count_prepare,
 	.other_bytes = other_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
+	.options = count_options,
 	.only_load = "count",
 	.attach = count_attach,
 	.stop = count_stop,
@@ -153,7 +153,7 @@ static const struct probe_bpf bpf = {
 	.close = count_close,
 	.tables = {{.map = "table",
 		.key_size = sizeof(u64),
-		.tgid = key_tgid,
+		.tgid = count_key_tgid,
 		.added = count_added,
 		.values_of = count_value_of}},
 };

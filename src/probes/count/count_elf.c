@@ -9,7 +9,8 @@
 static const char *const library_dirs[] = {"/lib/x86_64-linux-gnu/", "/usr/lib/x86_64-linux-gnu/",
 	"/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/", "/usr/local/lib/"};
 
-static int file_open(const char *path, u32 pid, const char *dir, char *ret_path, size_t size)
+static int count_elf_file_open(
+	const char *path, u32 pid, const char *dir, char *ret_path, size_t size)
 {
 	int n = pid && (path[0] == '/' || dir[0])
 			? snprintf(ret_path, size, "/proc/%u/root%s%s", pid, dir, path)
@@ -24,12 +25,12 @@ static int file_open(const char *path, u32 pid, const char *dir, char *ret_path,
 
 static int file_find(const char *path, u32 pid, char *ret_path, size_t size)
 {
-	int fd = file_open(path, pid, "", ret_path, size);
+	int fd = count_elf_file_open(path, pid, "", ret_path, size);
 
 	if (strchr(path, '/'))
 		return fd;
 	for (size_t i = 0; fd == -ENOENT && i < ARRAY_SIZE(library_dirs); i++)
-		fd = file_open(path, pid, library_dirs[i], ret_path, size);
+		fd = count_elf_file_open(path, pid, library_dirs[i], ret_path, size);
 	return fd;
 }
 

@@ -53,7 +53,7 @@ static bool literal(struct parser *s, const char *word)
 	return true;
 }
 
-static int node_add(struct parser *s, struct node node)
+static int count_filter_node_add(struct parser *s, struct node node)
 {
 	if (s->n_nodes == NODES_MAX)
 		return err_set(s->err, -EINVAL, "--filter: too long");
@@ -61,7 +61,7 @@ static int node_add(struct parser *s, struct node node)
 	return (int)s->n_nodes++;
 }
 
-static int name_parse(struct parser *s, char ret[FILTER_NAME])
+static int count_filter_name_parse(struct parser *s, char ret[FILTER_NAME])
 {
 	size_t n = 0;
 
@@ -153,7 +153,7 @@ static int test_parse(struct parser *s)
 {
 	struct filter_test t = {};
 	u32 i = s->out->n;
-	int rc = name_parse(s, t.name);
+	int rc = count_filter_name_parse(s, t.name);
 
 	if (rc)
 		return rc;
@@ -165,7 +165,8 @@ static int test_parse(struct parser *s)
 	if (i == COUNT_TESTS)
 		return err_set(s->err, -EINVAL, "--filter: at most %d comparisons", COUNT_TESTS);
 	s->out->tests[s->out->n++] = t;
-	return node_add(s, (struct node){.type = NODE_TEST, .left = (u8)i, .first = (u8)i});
+	return count_filter_node_add(
+		s, (struct node){.type = NODE_TEST, .left = (u8)i, .first = (u8)i});
 }
 
 static int any_parse(struct parser *s);
@@ -184,9 +185,9 @@ static int factor_parse(struct parser *s)
 		node = factor_parse(s);
 		s->depth--;
 		return node < 0 ? node
-				: node_add(s, (struct node){.type = NODE_NOT,
-						      .left = (u8)node,
-						      .first = s->nodes[node].first});
+				: count_filter_node_add(s, (struct node){.type = NODE_NOT,
+								   .left = (u8)node,
+								   .first = s->nodes[node].first});
 	}
 	if (!literal(s, "("))
 		return test_parse(s);
@@ -208,10 +209,10 @@ static int list_parse(struct parser *s, const char *op, u8 type, int (*part)(str
 
 		if (right < 0)
 			return right;
-		node = node_add(s, (struct node){.type = type,
-					   .left = (u8)node,
-					   .right = (u8)right,
-					   .first = s->nodes[node].first});
+		node = count_filter_node_add(s, (struct node){.type = type,
+							.left = (u8)node,
+							.right = (u8)right,
+							.first = s->nodes[node].first});
 	}
 	return node;
 }

@@ -76,7 +76,7 @@ static void common_keys(const struct count_keys *k, struct str *out)
 			str_addf(out, ",%s", names[i].name);
 }
 
-static int event_feed(struct count_state *s, const struct count_event *e)
+static int count_view_event_feed(struct count_state *s, const struct count_event *e)
 {
 	int rc = 0;
 
@@ -89,7 +89,7 @@ static int event_feed(struct count_state *s, const struct count_event *e)
 	return rc;
 }
 
-static void sums_add(struct sums *to, const struct sums *v)
+static void count_view_sums_add(struct sums *to, const struct sums *v)
 {
 	if (to->count && v->is_signed) {
 		to->min = (u64)MIN((s64)to->min, (s64)v->min);
@@ -105,7 +105,7 @@ static void sums_add(struct sums *to, const struct sums *v)
 		to->hist.slots[i] += v->hist.slots[i];
 }
 
-static int agg_feed(struct count_state *s, const struct count_agg *r)
+static int count_view_agg_feed(struct count_state *s, const struct count_agg *r)
 {
 	u32 by = s->sums.by;
 	struct key k = {
@@ -124,7 +124,7 @@ static int agg_feed(struct count_state *s, const struct count_agg *r)
 	to = groups_get(&s->sums.groups, &k);
 	if (!to)
 		return -ENOMEM;
-	sums_add(to, &v);
+	count_view_sums_add(to, &v);
 	return 0;
 }
 
@@ -133,8 +133,8 @@ static int count_feed(void *state, const struct rec *r)
 	struct count_state *s = state;
 
 	if (r->kind == REC_COUNT_EVENT)
-		return event_feed(s, (const struct count_event *)r);
-	return r->kind == REC_COUNT_AGG ? agg_feed(s, (const struct count_agg *)r) : 0;
+		return count_view_event_feed(s, (const struct count_event *)r);
+	return r->kind == REC_COUNT_AGG ? count_view_agg_feed(s, (const struct count_agg *)r) : 0;
 }
 
 /* The name of a field without the "args." that tells it from what every event has. */
@@ -254,7 +254,7 @@ static int group_merge(const struct count_state *s, const struct report *r, stru
 	to = groups_get(rows, &key);
 	if (!to)
 		return -ENOMEM;
-	sums_add(to, sums);
+	count_view_sums_add(to, sums);
 	return 0;
 }
 

@@ -76,12 +76,12 @@ static u8 mapping_of(const struct capture *c)
 						: FAULTS_MAPPING_NONE;
 }
 
-static u32 options(const struct capture *c)
+static u32 faults_options(const struct capture *c)
 {
 	return mapping_of(c) ? OPT_MAPPING : OPT_PLAIN;
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int faults_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct faults_config config = {
 		.mapping = mapping_of(c),
@@ -114,7 +114,7 @@ static void map_resolve(
 }
 
 /* In `check` the processes probe tells it of all processes. */
-static int growth_add(struct capture *c, u32 tgid, u16 flags, u64 faults)
+static int faults_growth_count(struct capture *c, u32 tgid, u16 flags, u64 faults)
 {
 	return flags & FAULT_MAJOR || !capture_named(c) ? 0
 							: faults_growth_add(c->state, tgid, faults);
@@ -127,7 +127,7 @@ static int open_growth(struct capture *c, struct err *err)
 	return 0;
 }
 
-static int settle(
+static int faults_settle(
 	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events)
 {
 	(void)a;
@@ -141,7 +141,7 @@ static void close_growth(struct capture *c)
 	faults_growth_free(c->state);
 }
 
-static int added(
+static int faults_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct fault_key *k = key;
@@ -159,7 +159,7 @@ static int added(
 	memcpy(r.file, v->name, sizeof(r.file));
 	if (r.flags & FAULT_REGION)
 		map_resolve(c, r.tgid, r.object, &r.flags, &r.map, r.file);
-	return growth_add(c, r.tgid, r.flags, r.count) ? -ENOMEM : capture_emit(c, &r.h);
+	return faults_growth_count(c, r.tgid, r.flags, r.count) ? -ENOMEM : capture_emit(c, &r.h);
 }
 
 /* Of several processes of a name: it has neither a task nor, but the first one's, a group. */
@@ -178,7 +178,7 @@ static int named_added(
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int faults_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct fault_event e = *(const struct fault_event *)rec;
 
@@ -195,15 +195,16 @@ static const struct probe_bpf bpf = {
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct faults_growth),
 	.open = open_growth,
-	.options = options,
-	.prepare = prepare,
-	.settle = settle,
+	.options = faults_options,
+	.prepare = faults_prepare,
+	.settle = faults_settle,
 	.close = close_growth,
-	.tables = {{"table", sizeof(struct fault_key), table_key_tgid, added, .many_keys = true},
-		{"spill", sizeof(struct fault_key), table_key_tgid, added},
+	.tables = {{"table", sizeof(struct fault_key), table_key_tgid, faults_added,
+			   .many_keys = true},
+		{"spill", sizeof(struct fault_key), table_key_tgid, faults_added},
 		{"named", sizeof(struct fault_key), NULL, named_added},
 		{"others", sizeof(struct fault_key), NULL, named_added}},
-	.record = record,
+	.record = faults_record,
 	.frequent = true,
 };
 

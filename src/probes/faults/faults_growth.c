@@ -42,7 +42,8 @@ int faults_growth_add(struct faults_growth *g, u32 tgid, u64 faults)
 	return 0;
 }
 
-static int process_send(struct capture *c, struct faults_growth *g, u32 tgid, struct faulting *f)
+static int faults_growth_process_send(
+	struct capture *c, struct faults_growth *g, u32 tgid, struct faulting *f)
 {
 	struct process_memory r = REC_INIT(struct process_memory, REC_PROCESS_MEMORY, 0);
 	u64 page = (u64)sysconf(_SC_PAGESIZE);
@@ -117,7 +118,8 @@ int faults_growth_send(struct faults_growth *g, struct capture *c)
 		struct faulting *f = groups_value(&g->processes, at);
 
 		below = f->faults;
-		rc = process_send(c, g, *(const u32 *)groups_key(&g->processes, at), f);
+		rc = faults_growth_process_send(
+			c, g, *(const u32 *)groups_key(&g->processes, at), f);
 	}
 	return rc;
 }

@@ -177,7 +177,7 @@ static int faults_init(void *state, const struct view_options *o, struct err *er
 	return by_sums_init(&f->sums, &spec, &faults_view, o, err);
 }
 
-static struct key key_of(u32 by, const struct faults_agg *r)
+static struct key faults_view_key_of(u32 by, const struct faults_agg *r)
 {
 	struct key k = {.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
 
@@ -193,7 +193,7 @@ static struct key key_of(u32 by, const struct faults_agg *r)
 	return k;
 }
 
-static void sums_add(struct sums *s, const struct faults_agg *r)
+static void faults_view_sums_add(struct sums *s, const struct faults_agg *r)
 {
 	s->count += r->count;
 	s->major += r->flags & FAULT_MAJOR ? r->count : 0;
@@ -209,12 +209,12 @@ static int faults_feed(void *state, const struct rec *r)
 	struct faults_state *f = state;
 
 	if (r->kind == REC_FAULTS_AGG) {
-		struct key k = key_of(f->sums.by, (const struct faults_agg *)r);
+		struct key k = faults_view_key_of(f->sums.by, (const struct faults_agg *)r);
 		struct sums *s = groups_get(&f->sums.groups, &k);
 
 		if (!s)
 			return -ENOMEM;
-		sums_add(s, (const struct faults_agg *)r);
+		faults_view_sums_add(s, (const struct faults_agg *)r);
 	} else if (r->kind == REC_FAULT && ((const struct fault_event *)r)->ns >= f->min_ns) {
 		return vec_push(&f->events, *(const struct fault_event *)r);
 	}

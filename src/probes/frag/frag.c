@@ -28,12 +28,12 @@ static const struct attach_hook hooks[] = {
 
 /* The classic tracepoint takes 80 ms to detach (a grace period of RCU): check does without the
  * detail, unless raw ones would miss events. */
-static u32 options(const struct capture *c)
+static u32 frag_options(const struct capture *c)
 {
 	return !c->opt.gentle || kbtf_raw_is_preemptible() ? OPT_DETAIL : 0;
 }
 
-static int added(
+static int frag_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct frag_key *k = key;
@@ -50,7 +50,7 @@ static int added(
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int frag_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct frag_event e;
 
@@ -64,9 +64,9 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
-	.tables = {{"table", sizeof(struct frag_key), table_key_tgid, added}},
-	.record = record,
+	.options = frag_options,
+	.tables = {{"table", sizeof(struct frag_key), table_key_tgid, frag_added}},
+	.record = frag_record,
 	.optional = true,
 };
 

@@ -23,7 +23,7 @@ struct choice {
 	bool movable;
 };
 
-static void node_add(struct node *n, const struct frag_pool *p)
+static void frag_allocate_node_add(struct node *n, const struct frag_pool *p)
 {
 	const struct frag_zone *z = &p->zone;
 	u32 orders = MIN(z->orders, (u32)FRAG_ORDERS);
@@ -37,7 +37,7 @@ static void node_add(struct node *n, const struct frag_pool *p)
 	n->movable |= z->index > z->kernel_index;
 }
 
-static struct node node_of(const struct zones *z, u32 number, const struct stream *s)
+static struct node frag_allocate_node_of(const struct zones *z, u32 number, const struct stream *s)
 {
 	struct node n = {.node = number};
 
@@ -47,7 +47,7 @@ static struct node node_of(const struct zones *z, u32 number, const struct strea
 		if (zones_get(z, i)->last.node != number)
 			continue;
 		p = zones_pool(z, i, s);
-		node_add(&n, &p);
+		frag_allocate_node_add(&n, &p);
 	}
 	return n;
 }
@@ -220,7 +220,7 @@ int allocate_report(const struct zones *z, u32 pageblock_order, struct report *r
 
 		if (!node_is_new(z, i))
 			continue;
-		n = node_of(z, zones_get(z, i)->last.node, r->stream);
+		n = frag_allocate_node_of(z, zones_get(z, i)->last.node, r->stream);
 		rc = node_rows(t, r, &n, pageblock_order, false);
 		if (!rc && n.movable)
 			rc = node_rows(t, r, &n, pageblock_order, true);

@@ -176,7 +176,7 @@ int events_init(
 	return by_sums_init(&e->sums, &spec, v, o, err);
 }
 
-static struct key key_of(const struct events *e, const struct frag_agg *r)
+static struct key frag_events_key_of(const struct events *e, const struct frag_agg *r)
 {
 	u32 by = e->sums.by;
 	struct key k = {.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
@@ -194,9 +194,9 @@ static struct key key_of(const struct events *e, const struct frag_agg *r)
 	return k;
 }
 
-static int agg_feed(struct events *e, const struct frag_agg *r)
+static int frag_events_agg_feed(struct events *e, const struct frag_agg *r)
 {
-	struct key k = key_of(e, r);
+	struct key k = frag_events_key_of(e, r);
 	struct sums *s = groups_get(&e->sums.groups, &k);
 	enum severity severity = severity_of(e, r->fallback_order);
 
@@ -215,7 +215,7 @@ int events_feed(struct events *e, const struct rec *r)
 	if (r->kind == REC_HOST)
 		e->pageblock_order = ((const struct rec_host *)r)->pageblock_order;
 	else if (r->kind == REC_FRAG_AGG)
-		return agg_feed(e, (const struct frag_agg *)r);
+		return frag_events_agg_feed(e, (const struct frag_agg *)r);
 	else if (r->kind == REC_FRAG_EVENT && e->wants_each)
 		return vec_push(&e->each, *(const struct frag_event *)r);
 	return 0;

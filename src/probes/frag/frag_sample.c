@@ -81,7 +81,7 @@ static void marks_fill(struct frag_zone *r, const struct zoneinfo *info, const s
 	memcpy(r->reserve_pages, z->protection_pages, sizeof(r->reserve_pages));
 }
 
-static int zones_send(struct capture *c, struct sampler *s)
+static int frag_sample_zones_send(struct capture *c, struct sampler *s)
 {
 	u64 threshold = 0;
 	bool compaction = !sysctl_read_u64("vm.extfrag_threshold", &threshold);
@@ -183,14 +183,14 @@ static int frag_sample(struct capture *c, void *state)
 	if (!c->ending && s->last_ns && now - s->last_ns < SAME_NS)
 		return 0;
 	s->last_ns = now;
-	rc = zones_send(c, s);
+	rc = frag_sample_zones_send(c, s);
 	/* The end of the interval is worth its price. */
 	if (!rc && (now >= s->types_ns || (c->ending && s->types_ns != UINT64_MAX)))
 		types_read(s);
 	return rc || !s->types_read ? rc : types_send(c, s);
 }
 
-static int tell(struct capture *c, const char *data, const char *path, int error)
+static int frag_sample_tell(struct capture *c, const char *data, const char *path, int error)
 {
 	char why[96];
 
@@ -204,17 +204,18 @@ static int tell(struct capture *c, const char *data, const char *path, int error
 static int types_tell(struct capture *c, struct sampler *s)
 {
 	if (!c->opt.gentle)
-		return tell(c, "migratetypes", "/proc/pagetypeinfo", types_read(s));
+		return frag_sample_tell(c, "migratetypes", "/proc/pagetypeinfo", types_read(s));
 	s->types_ns = UINT64_MAX;
 	return 0;
 }
 
 static int sources_tell(struct capture *c, struct sampler *s)
 {
-	int rc = tell(c, "free blocks by order", "/proc/buddyinfo", buddyinfo_read(&s->buddy));
+	int rc = frag_sample_tell(
+		c, "free blocks by order", "/proc/buddyinfo", buddyinfo_read(&s->buddy));
 
 	if (!rc)
-		rc = tell(c, "watermarks", "/proc/zoneinfo", zoneinfo_read(&s->zones));
+		rc = frag_sample_tell(c, "watermarks", "/proc/zoneinfo", zoneinfo_read(&s->zones));
 	if (!rc)
 		rc = types_tell(c, s);
 	return rc;

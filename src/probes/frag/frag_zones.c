@@ -65,7 +65,7 @@ static void zone_add(struct zone_state *s, const struct frag_zone *r)
 	trend_add(s);
 }
 
-static int zone_feed(struct zones *z, const struct frag_zone *r)
+static int frag_zone_feed(struct zones *z, const struct frag_zone *r)
 {
 	struct zone_key k = {.node = r->node};
 	struct zone_state *s;
@@ -100,7 +100,7 @@ static int type_feed(struct zones *z, const struct frag_pagetype *r)
 int zones_feed(struct zones *z, const struct rec *r)
 {
 	if (r->kind == REC_FRAG_ZONE)
-		return zone_feed(z, (const struct frag_zone *)r);
+		return frag_zone_feed(z, (const struct frag_zone *)r);
 	return r->kind == REC_FRAG_PAGETYPE ? type_feed(z, (const struct frag_pagetype *)r) : 0;
 }
 

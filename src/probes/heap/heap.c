@@ -125,7 +125,7 @@ static int fd(const void *state)
 	return collector_fd(((const struct heap_state *)state)->collector);
 }
 
-static int take(struct capture *c, void *state)
+static int heap_events_take(struct capture *c, void *state)
 {
 	struct heap_state *s = state;
 
@@ -141,7 +141,7 @@ static int blocks_settle(struct capture *c, void *arg, u64 time_ns)
 	int rc = collector_settle(s->collector, time_ns, &told);
 
 	c->probe = "heap";
-	rc = rc || !told.n ? rc : take(c, s);
+	rc = rc || !told.n ? rc : heap_events_take(c, s);
 	for (size_t i = 0; i < told.n && !rc; i++) {
 		const struct block_lookup_block *t = &told.v[i];
 		struct numa_block b = heap_block_of(t);
@@ -314,7 +314,7 @@ static const char *was(u32 n)
 }
 
 /* What a reader would miss. */
-static void tell(struct capture *c, struct heap_state *s)
+static void heap_losses_tell(struct capture *c, struct heap_state *s)
 {
 	bool known = untracked_tell(&s->untracked, c);
 	struct collector_programs programs;
@@ -405,12 +405,12 @@ static int send(struct capture *c, void *state, bool interval)
 		rc = rc ? rc : blocks_settle(c, s, UINT64_MAX);
 	}
 	rc = rc || !s->sums ? rc : accounts_copy(c, s, interval);
-	rc = rc ? rc : take(c, s);
+	rc = rc ? rc : heap_events_take(c, s);
 	rc = rc ? rc : accounts_emit(c, s);
 	if ((interval || c->ending) && s->sums)
 		rc = rc ? rc : capture_emit(c, &s->together.h);
 	if (!rc && c->ending)
-		tell(c, s);
+		heap_losses_tell(c, s);
 	return rc;
 }
 
@@ -459,7 +459,7 @@ static void close_source(void *state)
 	free(s->cgroups);
 }
 
-static int survey(struct capture *c)
+static int heap_survey(struct capture *c)
 {
 	return capture_method(c, "allocations of a command",
 		preload_file_beside() ? "preload library"
@@ -472,12 +472,12 @@ static const struct probe_source source = {
 	.open = open_source,
 	.start = start,
 	.fd = fd,
-	.take = take,
+	.take = heap_events_take,
 	.send = send,
 	.stop = stop,
 	.counts = counts,
 	.close = close_source,
-	.survey = survey,
+	.survey = heap_survey,
 };
 
 const struct probe probe_heap = {

@@ -54,7 +54,7 @@ static int events_check(const struct request *r, const struct heap_opts *o, stru
 	return 0;
 }
 
-static int check(struct request *r, void *opts, struct err *err)
+static int heap_options_check(struct request *r, void *opts, struct err *err)
 {
 	const struct heap_opts *o = opts;
 	int rc = events_check(r, o, err);
@@ -92,5 +92,5 @@ const struct probe_options heap_options = {
 	.size = sizeof(struct heap_opts),
 	.groups = groups,
 	.lent = lent,
-	.check = check,
+	.check = heap_options_check,
 };

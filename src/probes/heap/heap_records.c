@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "capture/capture.h"
 
-static u64 ns_of_ms(u64 ms)
+static u64 heap_records_ns_of_ms(u64 ms)
 {
 	return ms * 1000000;
 }
@@ -41,7 +41,7 @@ struct heap_total heap_total_of(const struct heap_process *p)
 	r.live_bytes = a->live_bytes;
 	r.peak_blocks = a->peak_blocks;
 	r.peak_bytes = a->peak_bytes;
-	r.peak_ns = ns_of_ms(a->peak_ms);
+	r.peak_ns = heap_records_ns_of_ms(a->peak_ms);
 	r.unknown_frees = a->unknown_frees;
 	r.overwritten = a->overwritten;
 	r.lost = p->dropped;
@@ -143,7 +143,7 @@ struct heap_mapped heap_mapped_of(const struct heap_process *p)
 	r.unmapped_bytes = m->unmapped;
 	r.live_bytes = m->live;
 	r.peak_bytes = m->peak_bytes;
-	r.peak_ns = ns_of_ms(m->peak_ms);
+	r.peak_ns = heap_records_ns_of_ms(m->peak_ms);
 	r.unknown_bytes = m->unknown;
 	r.replaced_bytes = m->replaced;
 	return r;

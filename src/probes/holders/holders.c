@@ -59,7 +59,7 @@ static int segments_send(struct capture *c, struct holders *s)
 	int rc = shm_segments_read(&all);
 
 	if (rc && rc != -ENOMEM)
-		rc = 0; /* no System V IPC here: survey() said so */
+		rc = 0; /* no System V IPC here: holders_survey() said so */
 	if (all.list.n)
 		qsort(all.list.v, all.list.n, sizeof(all.list.v[0]), by_resident);
 	s->segment_bytes = 0;
@@ -72,7 +72,7 @@ static int segments_send(struct capture *c, struct holders *s)
 	return rc;
 }
 
-static u32 name_of(struct capture *c, struct holders *s, u32 tgid)
+static u32 holders_name_of(struct capture *c, struct holders *s, u32 tgid)
 {
 	return tgid && !proc_label_read(tgid, &s->label)
 		       ? names_string(c->names, str_get(&s->label))
@@ -94,11 +94,11 @@ static int queues_send(struct capture *c, struct holders *s)
 	r.id_messages = q.worst_messages;
 	r.id_bytes = q.worst_bytes;
 	r.sender_tgid = q.worst_sender;
-	r.sender = name_of(c, s, q.worst_sender);
+	r.sender = holders_name_of(c, s, q.worst_sender);
 	r.receiver_tgid = q.worst_receiver;
-	r.receiver = name_of(c, s, q.worst_receiver);
+	r.receiver = holders_name_of(c, s, q.worst_receiver);
 	r.most_tgid = q.most_sender;
-	r.most = name_of(c, s, q.most_sender);
+	r.most = holders_name_of(c, s, q.most_sender);
 	r.most_queues = q.most_queues;
 	r.most_bytes = q.most_bytes;
 	r.most_uid = q.most_uid;
@@ -199,7 +199,7 @@ static int holders_sample(struct capture *c, void *state)
 
 /* Process 1 stands for those of other users: its executable may be read by whom its files may.
  * Where /proc hides it (hidepid) all of others' are hidden. */
-static int survey(struct capture *c)
+static int holders_survey(struct capture *c)
 {
 	int others = rights_over_others() ? 0 : sys_exists("/proc/1/exe");
 	int segments = sys_exists("/proc/sysvipc/shm");
@@ -217,7 +217,7 @@ static int survey(struct capture *c)
 static int holders_open(struct capture *c, void *state, struct err *err)
 {
 	struct holders *s = state;
-	int rc = survey(c);
+	int rc = holders_survey(c);
 
 	s->brief = is_brief(c);
 	s->begin_ns = clock_mono_ns();
@@ -262,7 +262,7 @@ static const struct probe_sampler sampler = {
 	.open = holders_open,
 	.sample = holders_sample,
 	.close = holders_close,
-	.survey = survey,
+	.survey = holders_survey,
 };
 
 static const struct kind kinds[] = {

@@ -131,7 +131,7 @@ static void walk_free(struct walk *w)
 	vec_free(&w->list);
 }
 
-static void file_add(struct walk *w, size_t at, const struct stat *st)
+static void holders_file_add(struct walk *w, size_t at, const struct stat *st)
 {
 	u64 bytes = (u64)st->st_blocks * BLOCK;
 
@@ -169,7 +169,7 @@ static int entry_take(struct walk *w, size_t at, int fd, const struct dirent *e)
 		stat_known(fd, e->d_name, AT_SYMLINK_NOFOLLOW, &st) || st.st_dev != w->device)
 		return 0;
 	if (!S_ISDIR(st.st_mode)) {
-		file_add(w, at, &st);
+		holders_file_add(w, at, &st);
 		return 0;
 	}
 	if (w->list.n < KEPT_NAMES)

@@ -369,7 +369,7 @@ static int totals_send(struct capture *c, struct holders *s)
 }
 
 /* Open files come first, and what their time leaves goes to the status. */
-static int process_look(
+static int holders_look_process_look(
 	struct capture *c, struct holders *s, u64 fds_until_ns, const struct holder_entry *e)
 {
 	struct held_process r = REC_INIT(struct held_process, REC_HELD_PROCESS, 0);
@@ -438,7 +438,7 @@ int holders_look(struct capture *c, struct holders *s)
 	if (!rc && !s->scope.by_task)
 		rc = holders_mounts_elsewhere(s);
 	for (size_t i = 0; i < s->list.n && !rc; i++)
-		rc = process_look(c, s, until_ns, &s->list.v[i]);
+		rc = holders_look_process_look(c, s, until_ns, &s->list.v[i]);
 	if (!s->looks++ && !s->children_cut)
 		s->first_look_ns = clock_mono_ns();
 	s->totals.status_cut = s->children_cut;

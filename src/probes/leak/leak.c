@@ -41,7 +41,7 @@ static const struct opt own[] = {
 static const struct opt_group own_groups[] = {{"Whose memory", own, ARRAY_SIZE(own)}, {}};
 
 /* Whose memory? A recording says itself what it is of. */
-static int opts_check(struct request *r, void *opts, struct err *err)
+static int leak_opts_check(struct request *r, void *opts, struct err *err)
 {
 	const struct leak_opts *o = opts;
 
@@ -65,11 +65,11 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 static const struct probe_options own_options = {
 	.size = sizeof(struct leak_opts),
 	.groups = own_groups,
-	.check = opts_check,
+	.check = leak_opts_check,
 };
 
 /* It is about programs, and nothing without heap, or about the kernel. */
-static void beside(const struct request *r, void *opts, struct company *ret)
+static void leak_beside(const struct request *r, void *opts, struct company *ret)
 {
 	static const char *const of_kernel[] = {"slab", "pages", "system", NULL};
 	static const char *const of_programs[] = {"heap", NULL};
@@ -322,7 +322,7 @@ const struct probe probe_leak = {
 	.sampler = &sampler,
 	.view = &leak_view,
 	.options = &own_options,
-	.beside = beside,
+	.beside = leak_beside,
 	.over = "heap",
 	.recorded_by = "memwhy leak --kernel --record FILE",
 	.coarse = true,

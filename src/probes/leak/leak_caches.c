@@ -37,7 +37,7 @@ static int free_feed(struct leak_caches *c, const struct slab_agg *r)
 	return 0;
 }
 
-static int usage_feed(struct leak_caches *c, const struct slab_usage *r)
+static int leak_caches_usage_feed(struct leak_caches *c, const struct slab_usage *r)
 {
 	struct leak_cache_key k = {};
 	struct slab_usage *u;
@@ -56,7 +56,7 @@ int leak_caches_feed(struct leak_caches *c, const struct rec *r)
 	case REC_SLAB_AGG:
 		return free_feed(c, (const struct slab_agg *)r);
 	case REC_SLAB_CACHE:
-		return usage_feed(c, (const struct slab_usage *)r);
+		return leak_caches_usage_feed(c, (const struct slab_usage *)r);
 	case REC_PAGES_FOLLOW:
 		c->pages = *(const struct pages_follow *)r;
 		return 0;

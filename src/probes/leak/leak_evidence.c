@@ -86,7 +86,7 @@ struct lines {
 	int n;
 };
 
-static void line_add(void *arg, const char *text)
+static void leak_evidence_line_add(void *arg, const char *text)
 {
 	struct lines *l = arg;
 
@@ -98,5 +98,5 @@ void leak_tell_stack(struct report *r, struct finding *f, u32 stack)
 {
 	struct lines lines = {r, f, 0};
 
-	stack_told_lines(r->stream, stack, line_add, &lines);
+	stack_told_lines(r->stream, stack, leak_evidence_line_add, &lines);
 }

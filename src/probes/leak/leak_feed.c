@@ -96,7 +96,7 @@ static struct leak_cache_key cache_of(const char name[AGG_NAME_LEN], u32 flags)
 	return k;
 }
 
-static int slab_feed(struct leak_state *v, const struct slab_agg *r)
+static int leak_feed_slab_feed(struct leak_state *v, const struct slab_agg *r)
 {
 	struct origin o = {
 		.tgid = r->tgid,
@@ -135,7 +135,7 @@ static struct origin origin_of_pages(const struct pages_who *w)
 	};
 }
 
-static u64 bytes_of(const struct leak_state *v, u8 order)
+static u64 leak_feed_bytes_of(const struct leak_state *v, u8 order)
 {
 	return order < PAGES_ORDERS ? (v->page_bytes ? v->page_bytes : 4096) << order : 0;
 }
@@ -145,11 +145,12 @@ static int pages_feed(struct leak_state *v, const struct pages_alloc *r)
 	struct origin o = origin_of_pages(&r->who);
 	int rc = task_learn(v, r->who.tgid, r->who.tid, r->who.cgroup, r->who.comm);
 
-	return rc ? rc : change(v, &o, r->count, 0, r->untracked, bytes_of(v, r->who.order));
+	return rc ? rc
+		  : change(v, &o, r->count, 0, r->untracked, leak_feed_bytes_of(v, r->who.order));
 }
 
 /* A new look replaces the one before. */
-static void look_begin(
+static void leak_feed_look_begin(
 	struct leak_state *v, bool pages, struct leak_look *l, u64 time_ns, u64 old_ns)
 {
 	*l = (struct leak_look){time_ns, old_ns};
@@ -189,7 +190,7 @@ static int pages_held_feed(struct leak_state *v, const struct pages_held *r)
 {
 	struct origin o = origin_of_pages(&r->who);
 
-	return ages_feed(v, &o, r->old, bytes_of(v, r->who.order), r->oldest_ns, r->hist);
+	return ages_feed(v, &o, r->old, leak_feed_bytes_of(v, r->who.order), r->oldest_ns, r->hist);
 }
 
 static int lives_feed(struct leak_state *v, const struct origin *o, u64 count, u64 total_ns,
@@ -219,7 +220,7 @@ static int lifetime_feed(struct leak_state *v, const struct rec *rec)
 		return lives_feed(v, &o, s->count, s->total_ns, s->max_ns, s->hist);
 	}
 	o = origin_of_pages(&p->who);
-	rc = change(v, &o, 0, p->count, 0, bytes_of(v, p->who.order));
+	rc = change(v, &o, 0, p->count, 0, leak_feed_bytes_of(v, p->who.order));
 	return rc ? rc : lives_feed(v, &o, p->count, p->total_ns, p->max_ns, p->hist);
 }
 
@@ -261,7 +262,7 @@ int leak_feed(struct leak_state *v, const struct rec *r)
 		return rc;
 	switch (r->kind) {
 	case REC_SLAB_AGG:
-		return slab_feed(v, (const struct slab_agg *)r);
+		return leak_feed_slab_feed(v, (const struct slab_agg *)r);
 	case REC_PAGES_ALLOC:
 		return pages_feed(v, (const struct pages_alloc *)r);
 	case REC_SLAB_LIFETIME:
@@ -269,10 +270,10 @@ int leak_feed(struct leak_state *v, const struct rec *r)
 		return lifetime_feed(v, r);
 	case REC_SLAB_FOLLOW:
 		v->follow = *objects;
-		look_begin(v, false, &v->objects, r->time_ns, objects->old_ns);
+		leak_feed_look_begin(v, false, &v->objects, r->time_ns, objects->old_ns);
 		return 0;
 	case REC_PAGES_FOLLOW:
-		look_begin(v, true, &v->pages, r->time_ns, pages->old_ns);
+		leak_feed_look_begin(v, true, &v->pages, r->time_ns, pages->old_ns);
 		return 0;
 	case REC_SLAB_HELD:
 		return slab_held_feed(v, (const struct slab_held *)r);

@@ -127,7 +127,7 @@ static void times_add(struct hist *h, const u32 times[HEAP_TIMES])
 		h->slots[i + HEAP_MS_SLOT] += times[i];
 }
 
-static u64 ns_of_ms(u64 ms)
+static u64 leak_heap_ns_of_ms(u64 ms)
 {
 	return MIN(ms, ~0ULL / 1000000) * 1000000;
 }
@@ -144,14 +144,14 @@ static void row_sum(struct leak_heap_row *w, const struct leak_heap_site *s)
 	w->now_frees += now->frees - base->frees;
 	w->old_blocks += now->old_blocks;
 	w->old_bytes += now->old_bytes;
-	w->oldest_ns = MAX(w->oldest_ns, ns_of_ms(now->oldest_ms));
+	w->oldest_ns = MAX(w->oldest_ns, leak_heap_ns_of_ms(now->oldest_ms));
 	for (u32 i = 0; i < LEAK_SPANS; i++)
 		w->series.net[i] = (s64)((u64)w->series.net[i] + (u64)s->series.net[i]);
 	times_add(&w->ages, now->ages);
 	times_add(&w->lives.hist, now->lives);
 	w->lives.count += now->frees;
-	w->lives.total_ns += ns_of_ms(now->life_ms);
-	w->lives.max_ns = MAX(w->lives.max_ns, ns_of_ms((u64)now->max_life_ms + 1));
+	w->lives.total_ns += leak_heap_ns_of_ms(now->life_ms);
+	w->lives.max_ns = MAX(w->lives.max_ns, leak_heap_ns_of_ms((u64)now->max_life_ms + 1));
 }
 
 struct row_key {
@@ -159,7 +159,7 @@ struct row_key {
 };
 
 /* All rows, of which those of a stack with two numbers are one. */
-static int rows_sum(const struct leak_heap *h, struct groups *rows)
+static int leak_heap_rows_sum(const struct leak_heap *h, struct groups *rows)
 {
 	for (size_t i = 0; i < h->sites.n; i++) {
 		const struct leak_heap_key *k = groups_key(&h->sites, i);
@@ -176,10 +176,10 @@ static int rows_sum(const struct leak_heap *h, struct groups *rows)
 }
 
 /* Of what was there after the first third, how much is still. */
-static double stayed(const struct leak_heap_row *w)
+static double leak_heap_stayed(const struct leak_heap_row *w)
 {
 	const struct leak_clock *c = &w->process->clock;
-	u64 old_ns = ns_of_ms(w->process->now.old_ms);
+	u64 old_ns = leak_heap_ns_of_ms(w->process->now.old_ms);
 	s64 then;
 
 	if (!old_ns || c->last_ns < old_ns)
@@ -188,12 +188,12 @@ static double stayed(const struct leak_heap_row *w)
 	return then > 0 ? MIN(1.0, (double)w->old_bytes / (double)then) : -1;
 }
 
-static void judge(struct leak_heap_row *w)
+static void leak_heap_judge(struct leak_heap_row *w)
 {
 	struct leak_counts n = {w->live, w->allocations, w->frees};
 
 	leak_judge(&w->series, &w->process->clock, &n, &w->judged);
-	w->stayed = stayed(w);
+	w->stayed = leak_heap_stayed(w);
 	if (w->judged.verdict == LEAK_STEADY && w->stayed >= 0 && w->stayed < 0.5)
 		w->judged.verdict = LEAK_RENEWED;
 	if (w->judged.verdict == LEAK_FEW && !w->frees && !w->judged.thirds[1] &&
@@ -201,7 +201,8 @@ static void judge(struct leak_heap_row *w)
 		w->judged.verdict = LEAK_ONCE;
 }
 
-static int row_add(struct report *r, struct table *t, const struct leak_heap_row *w, bool by_stack)
+static int leak_heap_row_add(
+	struct report *r, struct table *t, const struct leak_heap_row *w, bool by_stack)
 {
 	struct leak_cells c;
 
@@ -216,7 +217,7 @@ static bool is_long(const struct leak_clock *c)
 	return c->last_ns - c->begin_ns >= LEAK_SHORTEST_NS;
 }
 
-static int process_add(struct report *r, struct table *t, const struct leak_process *p)
+static int leak_heap_process_add(struct report *r, struct table *t, const struct leak_process *p)
 {
 	struct leak_counts n = {p->now.live_blocks, p->now.allocations, p->now.frees};
 	struct durations none = {};
@@ -239,14 +240,15 @@ static int processes_report(const struct leak_heap *h, struct report *r, bool *r
 		const struct leak_process *p = groups_value(&h->processes, i);
 
 		*ret_long |= is_long(&p->clock);
-		rc = process_add(r, t, p);
+		rc = leak_heap_process_add(r, t, p);
 	}
 	if (t)
 		t->sort = "live_bytes";
 	return rc;
 }
 
-static void notes_add(const struct leak_heap *h, struct report *r, bool by_stack, u64 gone)
+static void leak_heap_notes_add(
+	const struct leak_heap *h, struct report *r, bool by_stack, u64 gone)
 {
 	bool sampled = false, incomplete = false;
 	u32 attached = 0; /* one of them */
@@ -279,7 +281,7 @@ struct rows {
 	u64 gone;
 };
 
-static int by_bytes(const void *a, const void *b)
+static int leak_heap_by_bytes(const void *a, const void *b)
 {
 	const struct leak_heap_row *const *x = a, *const *y = b;
 
@@ -299,7 +301,7 @@ static int rows_order(struct groups *all, struct rows *ret)
 			ret->gone++;
 	}
 	if (ret->live.n)
-		qsort(ret->live.v, ret->live.n, sizeof(*ret->live.v), by_bytes);
+		qsort(ret->live.v, ret->live.n, sizeof(*ret->live.v), leak_heap_by_bytes);
 	return rc;
 }
 
@@ -312,8 +314,8 @@ static int stacks_report(struct rows *rows, bool by_stack, struct report *r)
 	for (size_t i = 0; i < rows->live.n && !rc; i++) {
 		struct leak_heap_row *w = rows->live.v[i];
 
-		judge(w);
-		rc = row_add(r, t, w, by_stack);
+		leak_heap_judge(w);
+		rc = leak_heap_row_add(r, t, w, by_stack);
 		if (!rc && by_stack && w->judged.verdict == LEAK_STEADY)
 			rc = vec_push(&rows->steady, *w);
 	}
@@ -330,7 +332,7 @@ int leak_heap_report(const struct leak_heap *h, bool by_stack, struct report *r)
 	int rc;
 
 	groups_init(&all, sizeof(struct row_key), sizeof(struct leak_heap_row));
-	rc = rows_sum(h, &all);
+	rc = leak_heap_rows_sum(h, &all);
 	rc = rc ? rc : rows_order(&all, &rows);
 	rc = rc ? rc : stacks_report(&rows, by_stack, r);
 	rc = rc ? rc : processes_report(h, r, &is_judged);
@@ -339,7 +341,7 @@ int leak_heap_report(const struct leak_heap *h, bool by_stack, struct report *r)
 			is_judged && by_stack ? "growth_bytes_per_s" : "live_bytes";
 		leak_heap_suspects(r, rows.steady.v, rows.steady.n);
 		rc = leak_mappings_report(&h->mappings, &h->processes, by_stack, r);
-		notes_add(h, r, by_stack, rows.gone);
+		leak_heap_notes_add(h, r, by_stack, rows.gone);
 		if (h->sites.n && !is_judged)
 			report_next(r,
 				"Growth is judged from 6 seconds on; `memwhy heap` shows who held "

@@ -126,7 +126,7 @@ static void row_sum(struct row *w, const struct site *s)
 }
 
 /* Which of them were unmapped is not told: at worst all of the old ones. */
-static double stayed(const struct row *w)
+static double leak_heap_mappings_stayed(const struct row *w)
 {
 	const struct leak_clock *c = &w->process->clock;
 	s64 then = leak_series_at(&w->series, c, c->begin_ns + (c->last_ns - c->begin_ns) / 3);
@@ -136,15 +136,16 @@ static double stayed(const struct row *w)
 	return MAX(0.0, 1 - (double)w->unmapped / (double)then);
 }
 
-static void judge(struct row *w)
+static void leak_heap_mappings_judge(struct row *w)
 {
 	struct leak_counts n = {w->live / PAGE, w->mapped / PAGE, w->unmapped / PAGE};
 
 	leak_judge(&w->series, &w->process->clock, &n, &w->judged);
-	w->stayed = stayed(w);
+	w->stayed = leak_heap_mappings_stayed(w);
 }
 
-static int row_add(struct report *r, struct table *t, const struct row *w, bool by_stack)
+static int leak_heap_mappings_row_add(
+	struct report *r, struct table *t, const struct row *w, bool by_stack)
 {
 	struct durations none = {};
 	struct leak_cells c;
@@ -154,7 +155,7 @@ static int row_add(struct report *r, struct table *t, const struct row *w, bool 
 	return cells_row(t, r, columns, ARRAY_SIZE(columns), &(struct row_of){0, w, w, &c});
 }
 
-static void tell(struct report *r, const struct leak_evidence *e, const void *arg)
+static void leak_mapping_tell(struct report *r, const struct leak_evidence *e, const void *arg)
 {
 	const struct row *w = e->of;
 	const struct heap_total *p = &w->process->now;
@@ -213,12 +214,13 @@ static int suspects_tell(struct report *r, const struct groups *rows)
 					  }));
 	}
 	if (!rc)
-		leak_suspects_tell(r, v.v, v.n, "mappings", tell, NULL);
+		leak_suspects_tell(r, v.v, v.n, "mappings", leak_mapping_tell, NULL);
 	vec_free(&v);
 	return rc;
 }
 
-static int rows_sum(const struct groups *sites, const struct groups *processes, struct groups *rows)
+static int leak_heap_mappings_rows_sum(
+	const struct groups *sites, const struct groups *processes, struct groups *rows)
 {
 	for (size_t i = 0; i < sites->n; i++) {
 		const struct site *s = groups_value(sites, i);
@@ -245,14 +247,14 @@ int leak_mappings_report(
 	int rc;
 
 	groups_init(&rows, sizeof(struct row_key), sizeof(struct row));
-	rc = t ? rows_sum(sites, processes, &rows) : -ENOMEM;
+	rc = t ? leak_heap_mappings_rows_sum(sites, processes, &rows) : -ENOMEM;
 	for (size_t i = 0; i < rows.n && !rc; i++) {
 		struct row *w = groups_value(&rows, i);
 
-		judge(w);
+		leak_heap_mappings_judge(w);
 		judged |= w->judged.verdict != LEAK_SHORT;
 		if (w->live)
-			rc = row_add(r, t, w, by_stack);
+			rc = leak_heap_mappings_row_add(r, t, w, by_stack);
 	}
 	if (t)
 		t->sort = judged && by_stack ? "growth_bytes_per_s" : "live_bytes";

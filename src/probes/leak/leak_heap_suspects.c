@@ -20,7 +20,8 @@ static struct leak_evidence evidence_of(const struct leak_heap_row *w)
 	};
 }
 
-static void tell_next(struct report *r, struct finding *f, const struct leak_heap_row *w)
+static void leak_heap_suspects_tell_next(
+	struct report *r, struct finding *f, const struct leak_heap_row *w)
 {
 	finding_line(r, f->try_,
 		"See where the blocks go from there, and what should have freed them by now: a "
@@ -36,7 +37,7 @@ static void tell_next(struct report *r, struct finding *f, const struct leak_hea
 		r, f->verify, "The same command again: this stack is \"comes and goes\" or flat.");
 }
 
-static void tell(struct report *r, const struct leak_evidence *e, const void *arg)
+static void leak_stack_tell(struct report *r, const struct leak_evidence *e, const void *arg)
 {
 	const struct leak_heap_row *w = e->of;
 	struct finding *f = report_finding(r, leak_suspect_level(r, e->judged), "leak");
@@ -57,7 +58,7 @@ static void tell(struct report *r, const struct leak_evidence *e, const void *ar
 	leak_tell_stack(r, f, w->stack);
 	f->why = "What is allocated here stays, and grows with time. A block live at the end is "
 		 "not a leak as such; ever more of them are.";
-	tell_next(r, f, w);
+	leak_heap_suspects_tell_next(r, f, w);
 }
 
 void leak_heap_suspects(struct report *r, const struct leak_heap_row *rows, size_t n)
@@ -67,5 +68,5 @@ void leak_heap_suspects(struct report *r, const struct leak_heap_row *rows, size
 	for (size_t i = 0; v && i < n; i++)
 		v[i] = evidence_of(&rows[i]);
 	if (v)
-		leak_suspects_tell(r, v, n, "stacks", tell, NULL);
+		leak_suspects_tell(r, v, n, "stacks", leak_stack_tell, NULL);
 }

@@ -34,7 +34,7 @@ static bool is_reclaimable(const struct leak_caches *c, const struct leak_key *k
 	return u && u->reclaimable;
 }
 
-static int level_of(
+static int leak_suspects_level_of(
 	const struct report *r, const struct leak_caches *c, const struct leak_suspect *x)
 {
 	return is_reclaimable(c, x->key) ? LEVEL_NOTE : leak_suspect_level(r, &x->judged);
@@ -59,7 +59,8 @@ static void tell_others(
 			fmt_bytes(a, (u64)(grown < 0 ? -grown : grown)));
 }
 
-static void tell_next(struct report *r, struct finding *f, const struct leak_suspect *x)
+static void leak_suspects_tell_next(
+	struct report *r, struct finding *f, const struct leak_suspect *x)
 {
 	u64 longer = (u64)x->judged.seconds * 5;
 
@@ -82,11 +83,11 @@ static void tell_next(struct report *r, struct finding *f, const struct leak_sus
 		finding_line(r, f->verify, "`memwhy leak --kernel --for %.0fs`", x->judged.seconds);
 }
 
-static void tell(struct report *r, const struct leak_evidence *e, const void *arg)
+static void leak_site_tell(struct report *r, const struct leak_evidence *e, const void *arg)
 {
 	const struct leak_suspect *x = e->of;
 	const struct whole *w = arg;
-	struct finding *f = report_finding(r, level_of(r, w->caches, x), "leak");
+	struct finding *f = report_finding(r, leak_suspects_level_of(r, w->caches, x), "leak");
 	const char *site = leak_site_text(r, x->key);
 	char a[UNIT_BUF];
 
@@ -107,7 +108,7 @@ static void tell(struct report *r, const struct leak_evidence *e, const void *ar
 			   "memory is short, so it is likely just filling."
 			 : "What is allocated here stays, and the kernel cannot reclaim it: only "
 			   "its owner can free it.";
-	tell_next(r, f, x);
+	leak_suspects_tell_next(r, f, x);
 }
 
 void leak_suspects_report(struct report *r, const struct leak_caches *c,
@@ -119,5 +120,5 @@ void leak_suspects_report(struct report *r, const struct leak_caches *c,
 	for (size_t i = 0; v && i < n; i++)
 		v[i] = evidence_of(&suspects[i]);
 	if (v)
-		leak_suspects_tell(r, v, n, "sites", tell, &whole);
+		leak_suspects_tell(r, v, n, "sites", leak_site_tell, &whole);
 }

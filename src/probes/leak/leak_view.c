@@ -91,13 +91,13 @@ static int leak_init(void *state, const struct view_options *o, struct err *err)
 	return rc;
 }
 
-static int feed(void *state, const struct rec *r)
+static int leak_view_feed(void *state, const struct rec *r)
 {
 	return leak_feed(state, r);
 }
 
 /* Of what was there when the look's `old` began, how much is still. Below 0: not known. */
-static double stayed(
+static double leak_view_stayed(
 	const struct leak_state *v, const struct leak_key *k, const struct leak_site *s)
 {
 	const struct leak_look *l = k->cache.kind == LEAK_PAGES ? &v->pages : &v->objects;
@@ -122,10 +122,10 @@ static bool is_contradicted(
 	return leak_cache_grown(&v->caches, &k->cache, &grown) && grown < (s64)s->objects / 2;
 }
 
-static struct leak_suspect judge(const struct leak_state *v, const struct report *r,
+static struct leak_suspect leak_view_judge(const struct leak_state *v, const struct report *r,
 	const struct leak_key *k, const struct leak_site *s)
 {
-	struct leak_suspect x = {.key = k, .site = s, .stayed = stayed(v, k, s)};
+	struct leak_suspect x = {.key = k, .site = s, .stayed = leak_view_stayed(v, k, s)};
 	struct leak_counts n = {
 		.live = (s64)s->objects > 0 ? s->objects : 0,
 		.allocated = s->all_allocated,
@@ -144,7 +144,7 @@ static struct leak_suspect judge(const struct leak_state *v, const struct report
 	return x;
 }
 
-static int row_add(
+static int leak_view_row_add(
 	const struct leak_state *v, struct report *r, struct table *t, const struct leak_suspect *x)
 {
 	const struct leak_site *s = x->site;
@@ -222,7 +222,7 @@ static int sites_report(
 	int rc = 0;
 
 	for (size_t i = 0; i < g->n && !rc; i++) {
-		struct leak_suspect x = judge(v, r, groups_key(g, i), groups_value(g, i));
+		struct leak_suspect x = leak_view_judge(v, r, groups_key(g, i), groups_value(g, i));
 
 		if (!x.site->objects) {
 			s->gone++;
@@ -231,7 +231,7 @@ static int sites_report(
 		s->in_slabs += x.judged.verdict == LEAK_SLABS ? x.site->bytes : 0;
 		if (x.judged.verdict == LEAK_STEADY)
 			rc = vec_push(&s->v, x);
-		rc = rc ? rc : row_add(v, r, t, &x);
+		rc = rc ? rc : leak_view_row_add(v, r, t, &x);
 	}
 	return rc;
 }
@@ -315,7 +315,7 @@ const struct view leak_view = {
 	.stacks_default = "kernel",
 	.by_keys = by_keys,
 	.init = leak_init,
-	.feed = feed,
+	.feed = leak_view_feed,
 	.report = leak_report,
 	.reset = leak_reset,
 	.levels = true,

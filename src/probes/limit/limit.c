@@ -23,7 +23,7 @@ static const struct probe_bpf bpf = {
 	.optional = true,
 };
 
-static int opts_check(struct request *r, void *opts, struct err *err)
+static int limit_opts_check(struct request *r, void *opts, struct err *err)
 {
 	(void)opts;
 	if (r->input || r->cgroup || r->container)
@@ -44,7 +44,7 @@ static const struct opt_group own_groups[] = {{"Use of mappings", own, ARRAY_SIZ
 static const struct probe_options own_options = {
 	.size = sizeof(struct limit_opts),
 	.groups = own_groups,
-	.check = opts_check,
+	.check = limit_opts_check,
 };
 
 static const struct kind kinds[] = {

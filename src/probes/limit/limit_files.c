@@ -47,7 +47,7 @@ static void walk_free(struct walk *w)
 
 typedef void (*page_fn)(int map, const struct limit_page *p, const struct limit_use *u, void *arg);
 
-static int pages_each(int map, page_fn fn, void *arg)
+static int limit_files_pages_each(int map, page_fn fn, void *arg)
 {
 	_cleanup_(walk_free) struct walk w = {
 		calloc(BATCH, sizeof(*w.pages)), calloc(BATCH, sizeof(*w.uses))};
@@ -84,7 +84,8 @@ struct kept {
 	bool failed;
 };
 
-static void keep(int map, const struct limit_page *p, const struct limit_use *u, void *arg)
+static void limit_files_keep(
+	int map, const struct limit_page *p, const struct limit_use *u, void *arg)
 {
 	struct kept *k = arg;
 
@@ -105,7 +106,7 @@ static int share_apply(struct attached *a, struct limit_state *s, struct limit_s
 	do {
 		struct kept k = {.mask = now->mask};
 
-		rc = pages_each(map, keep, &k);
+		rc = limit_files_pages_each(map, limit_files_keep, &k);
 		vec_each (p, &k.gone)
 			bpf_map_delete_elem(map, p);
 		vec_free(&k.gone);
@@ -191,7 +192,8 @@ void limit_use_add(const struct limit_use *u, u32 begin, u32 now, struct limit_f
 		r->first[MIN(part, (u64)LIMIT_PARTS - 1)]++;
 }
 
-static void page_add(int map, const struct limit_page *p, const struct limit_use *u, void *arg)
+static void limit_files_page_add(
+	int map, const struct limit_page *p, const struct limit_use *u, void *arg)
 {
 	struct sums *s = arg;
 
@@ -200,7 +202,7 @@ static void page_add(int map, const struct limit_page *p, const struct limit_use
 	limit_use_add(u, s->begin, s->now, s->r);
 }
 
-static u16 flags_of(const struct attached *a)
+static u16 limit_files_flags_of(const struct attached *a)
 {
 	return (u16)((attach_uses(a, DATA_READS) ? LIMIT_READS_KNOWN : 0) |
 		     (attach_uses(a, DATA_WRITES) ? LIMIT_WRITES_KNOWN : 0) |
@@ -214,12 +216,12 @@ int limit_snapshot(struct capture *c, struct attached *a, const struct stack_map
 	u64 now = clock_mono_ns();
 	struct sums sums = {
 		&r, (u32)(c->counting_ns >> LIMIT_TICK_SHIFT), (u32)(now >> LIMIT_TICK_SHIFT)};
-	int rc = pages_each(attach_map(a, "pages"), page_add, &sums);
+	int rc = limit_files_pages_each(attach_map(a, "pages"), limit_files_page_add, &sums);
 
 	(void)stacks;
 	if (rc)
 		return rc;
-	r.h.flags = flags_of(a);
+	r.h.flags = limit_files_flags_of(a);
 	r.elapsed_ns = c->counting_ns && now > c->counting_ns ? now - c->counting_ns : 0;
 	r.stride = s->mask + 1;
 	r.page_bytes = (u32)sysconf(_SC_PAGESIZE);

@@ -63,7 +63,8 @@ static u64 part(u64 bytes, u64 of, u64 all)
 	return all ? (u64)((double)bytes * (double)MIN(of, all) / (double)all) : 0;
 }
 
-static void mapping_add(struct limit_mapped *r, const struct mapping *m, const struct smaps_rss *v)
+static void limit_sample_mapping_add(
+	struct limit_mapped *r, const struct mapping *m, const struct smaps_rss *v)
 {
 	u64 touched = part(v->referenced_bytes, v->pss_bytes, v->rss_bytes);
 	u64 anon = part(touched, v->anon_bytes, v->rss_bytes);
@@ -76,7 +77,7 @@ static void mapping_add(struct limit_mapped *r, const struct mapping *m, const s
 }
 
 /* A process that is gone is no error. */
-static int process_add(struct limit_sampler *s, u32 pid, struct limit_mapped *r)
+static int limit_sample_process_add(struct limit_sampler *s, u32 pid, struct limit_mapped *r)
 {
 	int rc = proc_memory_read((int)pid, "smaps", &s->text);
 	struct mapping_rss at = {};
@@ -91,7 +92,7 @@ static int process_add(struct limit_sampler *s, u32 pid, struct limit_mapped *r)
 		return rc == -ENOMEM ? rc : 0;
 	r->processes++;
 	while (mapping_rss_next(&s->maps, &s->rss, &at))
-		mapping_add(r, at.map, at.rss);
+		limit_sample_mapping_add(r, at.map, at.rss);
 	return 0;
 }
 
@@ -106,7 +107,7 @@ static int processes_each(struct limit_sampler *s, struct limit_mapped *r)
 			!proc_scope_test(&s->scope, (u32)pid))
 			continue;
 		if (r)
-			rc = process_add(s, (u32)pid, r);
+			rc = limit_sample_process_add(s, (u32)pid, r);
 		else if (bits_clear(pid) == -EACCES)
 			s->not_cleared++;
 	}

@@ -121,8 +121,8 @@ static const struct cell_column part_columns[] = {
 		"why it counts so", cell_of_text),
 };
 
-static void part_add(struct table *t, const char *part, u64 bytes, u64 needed, const char *number,
-	const char *why)
+static void limit_tables_part_add(struct table *t, const char *part, u64 bytes, u64 needed,
+	const char *number, const char *why)
 {
 	cells_one(t, NULL, part_columns, (&(const struct part){part, number, why, bytes, needed}),
 		NULL);
@@ -141,14 +141,16 @@ static void files_report(
 	const struct limit_files *files = &f->files;
 
 	if (files->h.kind && files->h.flags & LIMIT_READS_KNOWN) {
-		part_add(t, "files_read", n->read_bytes, n->read_bytes, number_of_files(files, r),
+		limit_tables_part_add(t, "files_read", n->read_bytes, n->read_bytes,
+			number_of_files(files, r),
 			"used in more than one second, or found in the cache");
-		part_add(t, "files_once", n->once_bytes, 0, number_of_files(files, r),
+		limit_tables_part_add(t, "files_once", n->once_bytes, 0, number_of_files(files, r),
 			"read in or written, and not used again");
 	}
-	part_add(t, "files_mapped", n->mapped_bytes, n->mapped_bytes, "estimated",
+	limit_tables_part_add(t, "files_mapped", n->mapped_bytes, n->mapped_bytes, "estimated",
 		"touched through page tables, shared pages in part");
-	part_add(t, "files_cold", n->cold_bytes, n->blind ? NEED_UNKNOWN : 0, "difference",
+	limit_tables_part_add(t, "files_cold", n->cold_bytes, n->blind ? NEED_UNKNOWN : 0,
+		"difference",
 		n->blind ? "no use of it was seen, but not all uses could be"
 			 : "not used in this time");
 }
@@ -164,14 +166,14 @@ static int parts_report(const struct limit_facts *f, const struct limit_need *n,
 	t->story = true;
 	if (!g->h.kind)
 		return 0;
-	part_add(t, "anonymous", g->anon_bytes, n->anon_bytes,
+	limit_tables_part_add(t, "anonymous", g->anon_bytes, n->anon_bytes,
 		n->swaps && !n->unseen ? "estimated" : "exact",
 		n->unseen  ? "which of it is used is not known"
 		: n->swaps ? "touched in this time; the rest could go to swap"
 			   : "without swap none of it can be reclaimed");
-	part_add(t, "shared_memory", g->shmem_bytes, g->shmem_bytes, "exact",
+	limit_tables_part_add(t, "shared_memory", g->shmem_bytes, g->shmem_bytes, "exact",
 		"which of it is used is not known");
-	part_add(t, "kernel", g->kernel_bytes, g->kernel_bytes, "exact",
+	limit_tables_part_add(t, "kernel", g->kernel_bytes, g->kernel_bytes, "exact",
 		"which of it is used is not known");
 	files_report(f, n, t, r);
 	return t->failed ? -ENOMEM : 0;

@@ -30,7 +30,7 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
-static bool due(struct capture *c)
+static bool lookups_due(struct capture *c)
 {
 	struct lookups *l = c->state, now = {.time_ns = clock_mono_ns()};
 	double seconds = (double)(now.time_ns - l->time_ns) / 1e9;
@@ -45,7 +45,7 @@ static bool due(struct capture *c)
 	return many;
 }
 
-static int done(struct capture *c, u64 on_ns, u64 covered_ns)
+static int lookups_done(struct capture *c, u64 on_ns, u64 covered_ns)
 {
 	struct lookups_sampled r = REC_INIT(struct lookups_sampled, REC_LOOKUPS_SAMPLED, 0);
 
@@ -54,7 +54,7 @@ static int done(struct capture *c, u64 on_ns, u64 covered_ns)
 	return capture_emit(c, &r.h);
 }
 
-static int added(
+static int lookups_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct lookups_key *k = key;
@@ -73,15 +73,15 @@ static const struct probe_bursts bursts = {
 	.length_ns = LENGTH_NS,
 	.every_ns = EVERY_NS,
 	.map = "burst",
-	.due = due,
-	.done = done,
+	.due = lookups_due,
+	.done = lookups_done,
 };
 
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct lookups),
-	.tables = {{"table", sizeof(struct lookups_key), table_key_tgid, added}},
+	.tables = {{"table", sizeof(struct lookups_key), table_key_tgid, lookups_added}},
 	.bursts = &bursts,
 	.optional = true,
 };

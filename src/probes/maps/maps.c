@@ -42,18 +42,18 @@ static const u16 wanted[] = {2, 9, 10, 11, 12, 25, 28, 29, 30, 31, 67, 87, 149, 
 static const u16 wanted_failures[] = {9, 10, 11, 12, 25, 28, 56, 57, 58, 149, 151, 325, 329, 435};
 
 /* In check. */
-static bool in_bursts(const struct capture *c)
+static bool maps_in_bursts(const struct capture *c)
 {
 	return c->opt.gentle && !capture_named(c);
 }
 
-static u32 options(const struct capture *c)
+static u32 maps_options(const struct capture *c)
 {
 	u32 had = syscalls_options();
 
 	/* Each burst attaches again, and the right to open events (CAP_PERFMON) is given up by
 	 * then. */
-	return in_bursts(c) ? (had & ~(u32)SYSCALLS_PREEMPTIBLE) | MAPS_IN_BURSTS : had;
+	return maps_in_bursts(c) ? (had & ~(u32)SYSCALLS_PREEMPTIBLE) | MAPS_IN_BURSTS : had;
 }
 
 /* By process and the like growth says it all; it is what is finer that unmaps elsewhere. */
@@ -67,15 +67,15 @@ static bool is_held(const struct capture *c)
 	return held;
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int maps_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct maps_config config = {
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 		.comms = capture_by(c, "comm"),
 		.mapping = capture_by(c, "mapping"),
 		.sizes = capture_by(c, "size"),
-		.held = is_held(c) && !in_bursts(c),
-		.failures = in_bursts(c),
+		.held = is_held(c) && !maps_in_bursts(c),
+		.failures = maps_in_bursts(c),
 	};
 	const u16 *numbers = config.failures ? wanted_failures : wanted;
 	size_t n = config.failures ? ARRAY_SIZE(wanted_failures) : ARRAY_SIZE(wanted);
@@ -98,7 +98,7 @@ static u32 space_tgid(const void *key)
 }
 
 /* What is released is taken off on the CPU that unmaps, where nothing may have been counted. */
-static void value_add(void *to, const void *cpu)
+static void maps_value_add(void *to, const void *cpu)
 {
 	struct agg_value *sum = to;
 	const struct agg_value *v = cpu;
@@ -108,13 +108,13 @@ static void value_add(void *to, const void *cpu)
 		sum->sum[MAPS_SUM_HELD] += v->sum[MAPS_SUM_HELD];
 }
 
-static void value_subtract(void *from, const void *last)
+static void maps_value_subtract(void *from, const void *last)
 {
 	table_agg.subtract(from, last);
 }
 
 static const struct table_values call_values = {
-	sizeof(struct agg_value), value_add, value_subtract};
+	sizeof(struct agg_value), maps_value_add, maps_value_subtract};
 
 /* An address space is as it was last; only its calls are a difference. */
 static void space_add(void *to, const void *value)
@@ -304,7 +304,7 @@ static int space_added(
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int maps_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct maps_event e = *(const struct maps_event *)rec;
 
@@ -319,8 +319,8 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
-	.prepare = prepare,
+	.options = maps_options,
+	.prepare = maps_prepare,
 	.bursts = &bursts,
 	.tables =
 		{
@@ -329,7 +329,7 @@ static const struct probe_bpf bpf = {
 			{"spaces", sizeof(u32), space_tgid, space_added, .values = &space_values,
 				.derived = true},
 		},
-	.record = record,
+	.record = maps_record,
 };
 
 static const struct kind kinds[] = {

@@ -48,7 +48,7 @@ static int limit_send(struct capture *c, struct maps_host *h, size_t i, u64 valu
 	return capture_emit(c, &r.h);
 }
 
-static int host_sample(struct capture *c, void *state)
+static int maps_host_sample(struct capture *c, void *state)
 {
 	struct maps_host *h = state;
 	bool meminfo = !keyvals_read("/proc/meminfo", &h->kv);
@@ -69,7 +69,7 @@ static int limits_tell(struct capture *c)
 	return capture_method(c, "limits", "/proc/sys/vm, /proc/meminfo", NULL);
 }
 
-static int survey(struct capture *c)
+static int maps_host_survey(struct capture *c)
 {
 	bool btf = kbtf_available();
 	int rc = capture_method(c, MAPS_DATA_GROWTH, btf ? "mm->total_vm around each call" : NULL,
@@ -79,23 +79,23 @@ static int survey(struct capture *c)
 }
 
 /* Growth is of the calls, which are looked at only where they were asked for. */
-static int host_open(struct capture *c, void *state, struct err *err)
+static int maps_host_open(struct capture *c, void *state, struct err *err)
 {
-	int rc = capture_named(c) ? survey(c) : limits_tell(c);
+	int rc = capture_named(c) ? maps_host_survey(c) : limits_tell(c);
 
 	(void)state;
 	return rc ? err_errno(err, rc, "maps") : 0;
 }
 
-static void host_close(void *state)
+static void maps_host_close(void *state)
 {
 	keyvals_free(&((struct maps_host *)state)->kv);
 }
 
 const struct probe_sampler maps_sampler = {
 	.size = sizeof(struct maps_host),
-	.open = host_open,
-	.sample = host_sample,
-	.close = host_close,
-	.survey = survey,
+	.open = maps_host_open,
+	.sample = maps_host_sample,
+	.close = maps_host_close,
+	.survey = maps_host_survey,
 };

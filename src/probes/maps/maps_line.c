@@ -72,7 +72,7 @@ static void address_add(struct str *out, u64 v)
 		str_add(out, "NULL");
 }
 
-static void name_add(struct str *out, const struct maps_event *e, u64 pointer)
+static void maps_line_name_add(struct str *out, const struct maps_event *e, u64 pointer)
 {
 	char name[MAPS_NAME_LEN];
 
@@ -84,7 +84,7 @@ static void name_add(struct str *out, const struct maps_event *e, u64 pointer)
 	str_addf(out, "\"%s\"%s", name, strlen(name) == MAPS_NAME_LEN - 1 ? "..." : "");
 }
 
-static void file_add(struct str *out, const struct maps_event *e, u64 fd)
+static void maps_line_file_add(struct str *out, const struct maps_event *e, u64 fd)
 {
 	char name[MAPS_NAME_LEN];
 
@@ -104,7 +104,7 @@ static void shmget_add(struct str *out, u64 flags)
 	str_addf(out, "0%02llo", flags & 0777);
 }
 
-static const struct flag *flags_of(u8 arg)
+static const struct flag *maps_line_flags_of(u8 arg)
 {
 	static const struct flag *const tables[] = {
 		[ARG_PROT] = prot_flags,
@@ -124,7 +124,7 @@ static const struct flag *flags_of(u8 arg)
 
 static void arg_add(struct str *out, const struct maps_event *e, u8 arg, u64 v)
 {
-	const struct flag *table = flags_of(arg);
+	const struct flag *table = maps_line_flags_of(arg);
 
 	if (table)
 		flags_add(out, table, arg == ARG_PROT || arg == ARG_MAP ? v : (u32)v);
@@ -133,9 +133,9 @@ static void arg_add(struct str *out, const struct maps_event *e, u8 arg, u64 v)
 	else if (arg == ARG_NUMBER)
 		str_addf(out, "%d", (int)v);
 	else if (arg == ARG_FILE)
-		file_add(out, e, v);
+		maps_line_file_add(out, e, v);
 	else if (arg == ARG_NAME)
-		name_add(out, e, v);
+		maps_line_name_add(out, e, v);
 	else if (arg == ARG_KEY && !(u32)v)
 		str_add(out, "IPC_PRIVATE");
 	else if (arg == ARG_KEY)

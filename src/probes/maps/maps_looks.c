@@ -104,7 +104,7 @@ static int by_calls(const void *a, const void *b)
 }
 
 /* bpftrace's indents frames by four, and has their offset in the function. */
-static void frame_add(void *arg, const struct stack_line *l)
+static void maps_looks_frame_add(void *arg, const struct stack_line *l)
 {
 	_cleanup_str_ struct str s = {};
 
@@ -134,7 +134,7 @@ void brkstack_lines(const struct groups *g, struct report *r, struct str *out)
 
 		snprintf(comm, sizeof(comm), "%.*s", COMM_LEN, row->key->comm);
 		str_add(out, "@[\n");
-		stack_each(r->stream, (u32)row->key->stack, frame_add, out);
+		stack_each(r->stream, (u32)row->key->stack, maps_looks_frame_add, out);
 		str_add(out, ", ");
 		str_add_escaped(out, comm);
 		str_addf(out, "]: %llu\n", row->calls);

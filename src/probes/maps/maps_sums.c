@@ -212,7 +212,7 @@ int maps_sums_init(struct by_sums *s, const struct view_options *o, struct err *
 	return rc;
 }
 
-static struct maps_by_key key_of(u32 by, const struct maps_agg *r)
+static struct maps_by_key maps_sums_key_of(u32 by, const struct maps_agg *r)
 {
 	struct maps_by_key k = {
 		.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
@@ -236,7 +236,7 @@ static struct maps_by_key key_of(u32 by, const struct maps_agg *r)
 
 int maps_sums_feed(struct by_sums *b, const struct maps_agg *r)
 {
-	struct maps_by_key k = key_of(b->by, r);
+	struct maps_by_key k = maps_sums_key_of(b->by, r);
 	struct maps_sums *s = groups_get(&b->groups, &k);
 
 	if (!s)

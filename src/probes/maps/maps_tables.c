@@ -162,7 +162,7 @@ static int names_feed(struct maps_tables *t, const struct maps_agg *r)
 }
 
 /* What has the id of an earlier process begins anew. */
-static int process_feed(struct maps_tables *t, const struct maps_process *r)
+static int maps_tables_process_feed(struct maps_tables *t, const struct maps_process *r)
 {
 	struct maps_proc *p = groups_get(&t->processes, &r->tgid);
 
@@ -223,7 +223,7 @@ static int limit_feed(struct maps_tables *t, const struct maps_limit *r)
 	return 0;
 }
 
-static void task_feed(struct maps_tables *t, const struct rec *r)
+static void maps_tables_task_feed(struct maps_tables *t, const struct rec *r)
 {
 	const struct rec_task *task = (const void *)r;
 	struct maps_proc *p =
@@ -238,9 +238,9 @@ int maps_tables_feed(struct maps_tables *t, const struct rec *rec)
 	const struct maps_agg *r = (const void *)rec;
 	int rc = 0;
 
-	task_feed(t, rec);
+	maps_tables_task_feed(t, rec);
 	if (rec->kind == REC_MAPS_PROCESS)
-		return process_feed(t, (const void *)rec);
+		return maps_tables_process_feed(t, (const void *)rec);
 	if (rec->kind == REC_MAPS_LIMIT)
 		return limit_feed(t, (const void *)rec);
 	if (rec->kind != REC_MAPS_AGG)

@@ -61,7 +61,7 @@ static u64 shootdowns_now(void)
 	return interrupts_read(&text, "TLB", &n) ? 0 : n;
 }
 
-static bool due(struct capture *c)
+static bool mmcalls_due(struct capture *c)
 {
 	struct mmcalls *m = c->state;
 	struct mmcalls now = {
@@ -80,7 +80,7 @@ static bool due(struct capture *c)
 	return many;
 }
 
-static int done(struct capture *c, u64 on_ns, u64 covered_ns)
+static int mmcalls_done(struct capture *c, u64 on_ns, u64 covered_ns)
 {
 	struct mmcalls_sampled r = REC_INIT(struct mmcalls_sampled, REC_MMCALLS_SAMPLED, 0);
 	const struct mmcalls *m = c->state;
@@ -93,7 +93,7 @@ static int done(struct capture *c, u64 on_ns, u64 covered_ns)
 	return capture_emit(c, &r.h);
 }
 
-static int added(
+static int mmcalls_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct mmcalls_key *k = key;
@@ -114,15 +114,15 @@ static const struct probe_bursts bursts = {
 	.length_ns = LENGTH_NS,
 	.every_ns = EVERY_NS,
 	.map = "burst",
-	.due = due,
-	.done = done,
+	.due = mmcalls_due,
+	.done = mmcalls_done,
 };
 
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct mmcalls),
-	.tables = {{"table", sizeof(struct mmcalls_key), table_key_tgid, added}},
+	.tables = {{"table", sizeof(struct mmcalls_key), table_key_tgid, mmcalls_added}},
 	.bursts = &bursts,
 	.optional = true,
 };

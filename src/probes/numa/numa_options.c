@@ -60,7 +60,7 @@ static int to_check(struct request *r, const struct numa_opts *o, struct err *er
 	return err_hint(err, "write a time as 10s or 5m");
 }
 
-static int check(struct request *r, void *opts, struct err *err)
+static int numa_options_check(struct request *r, void *opts, struct err *err)
 {
 	const struct numa_opts *o = opts;
 
@@ -77,7 +77,7 @@ static int check(struct request *r, void *opts, struct err *err)
 const struct probe_options numa_options = {
 	.size = sizeof(struct numa_opts),
 	.groups = groups,
-	.check = check,
+	.check = numa_options_check,
 };
 
 void numa_beside(const struct request *r, void *opts, struct company *ret)

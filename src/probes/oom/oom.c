@@ -42,13 +42,13 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
-static u32 options(const struct capture *c)
+static u32 oom_options(const struct capture *c)
 {
 	(void)c;
 	return sys_exists("/sys/bus/event_source/devices/kprobe/type") == -ENOENT ? 0 : OPT_KPROBES;
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int oom_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	u32 size = 4096;
 
@@ -70,7 +70,7 @@ static int crashed_record(struct capture *c, struct process_crashed p)
 	return capture_emit(c, &p.h);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int oom_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct oom_kill e;
 	int rc;
@@ -99,14 +99,14 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
-	.prepare = prepare,
-	.record = record,
+	.options = oom_options,
+	.prepare = oom_prepare,
+	.record = oom_record,
 	.single = true,
 	.optional = true,
 };
 
-static void beside(const struct request *r, void *opts, struct company *ret)
+static void oom_beside(const struct request *r, void *opts, struct company *ret)
 {
 	static const char *const with[] = {"system", "processes", "cgroups", "slab", "where", NULL};
 
@@ -287,6 +287,6 @@ const struct probe probe_oom = {
 	.sampler = &oom_sampler,
 	.view = &oom_view,
 	.cheap = true,
-	.beside = beside,
+	.beside = oom_beside,
 	.guarded = true,
 };

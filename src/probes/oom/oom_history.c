@@ -75,7 +75,7 @@ static struct history_series *series_get(
 	return oldest;
 }
 
-static void process_feed(struct history *h, const struct process_memory *r)
+static void oom_history_process_feed(struct history *h, const struct process_memory *r)
 {
 	bool added;
 	struct history_series *s =
@@ -91,7 +91,7 @@ static void process_feed(struct history *h, const struct process_memory *r)
 	point_add(s, r->h.time_ns, r->rss_bytes + swap, swap);
 }
 
-static void cgroup_feed(struct history *h, const struct cgroup_usage *r)
+static void oom_history_cgroup_feed(struct history *h, const struct cgroup_usage *r)
 {
 	bool added;
 	struct history_series *s = series_get(h->cgroups, HISTORY_CGROUPS, r->cgroup, 0, &added);
@@ -99,7 +99,7 @@ static void cgroup_feed(struct history *h, const struct cgroup_usage *r)
 	point_add(s, r->h.time_ns, r->usage_bytes, r->swap_bytes);
 }
 
-static void value_feed(struct history *h, const struct system_value *r)
+static void oom_history_value_feed(struct history *h, const struct system_value *r)
 {
 	if (r->source != SYSTEM_MEMINFO)
 		return;
@@ -110,14 +110,14 @@ static void value_feed(struct history *h, const struct system_value *r)
 		}
 }
 
-static void pressure_feed(struct history *h, const struct system_pressure *r)
+static void oom_history_pressure_feed(struct history *h, const struct system_pressure *r)
 {
 	if (r->resource < HISTORY_RESOURCES)
 		h->pressure[r->resource] =
 			(struct history_pressure){true, r->some_avg10, r->full_avg10};
 }
 
-static void slab_feed(struct history *h, const struct slab_usage *r)
+static void oom_history_slab_feed(struct history *h, const struct slab_usage *r)
 {
 	struct history_slab s = {.bytes = r->bytes, .first_bytes = r->first_bytes};
 	u32 at = 0;
@@ -143,19 +143,19 @@ void history_feed(struct history *h, const struct rec *r)
 {
 	switch (r->kind) {
 	case REC_PROCESS_MEMORY:
-		process_feed(h, (const void *)r);
+		oom_history_process_feed(h, (const void *)r);
 		break;
 	case REC_CGROUP_MEMORY:
-		cgroup_feed(h, (const void *)r);
+		oom_history_cgroup_feed(h, (const void *)r);
 		break;
 	case REC_SYSTEM_VALUE:
-		value_feed(h, (const void *)r);
+		oom_history_value_feed(h, (const void *)r);
 		break;
 	case REC_SYSTEM_PRESSURE:
-		pressure_feed(h, (const void *)r);
+		oom_history_pressure_feed(h, (const void *)r);
 		break;
 	case REC_SLAB_CACHE:
-		slab_feed(h, (const void *)r);
+		oom_history_slab_feed(h, (const void *)r);
 		break;
 	default:
 		break;

@@ -241,13 +241,13 @@ static int mark_feed(struct kills *k, const struct oom_kill *r)
 	return 0;
 }
 
-static void task_feed(struct kills *k, const struct oom_task *r)
+static void oom_kills_task_feed(struct kills *k, const struct oom_task *r)
 {
 	if (k->n_tasks < KILL_TASKS)
 		k->tasks[k->n_tasks++] = *r;
 }
 
-static void zone_feed(struct kills *k, const struct oom_zone *r)
+static void oom_kills_zone_feed(struct kills *k, const struct oom_zone *r)
 {
 	if (!(r->flags & OOM_ZONE_SAMPLED)) {
 		if (k->n_zones < KILL_ZONES)
@@ -361,10 +361,10 @@ int kills_feed(struct kills *k, const struct rec *r)
 	case REC_OOM_REPORT:
 		return report_feed(k, (const void *)r);
 	case REC_OOM_TASK:
-		task_feed(k, (const void *)r);
+		oom_kills_task_feed(k, (const void *)r);
 		return 0;
 	case REC_OOM_ZONE:
-		zone_feed(k, (const void *)r);
+		oom_kills_zone_feed(k, (const void *)r);
 		return 0;
 	case REC_OOM_LEDGER:
 		k->logged = *(const struct oom_ledger *)r;

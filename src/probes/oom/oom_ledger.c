@@ -84,7 +84,7 @@ struct table *oom_ledger_open(struct report *r)
 	return cells_table(r, "ledger", "Where memory was", columns, ARRAY_SIZE(columns));
 }
 
-static int row_add(const struct ledger *g, u32 row, s64 bytes)
+static int oom_ledger_row_add(const struct ledger *g, u32 row, s64 bytes)
 {
 	return cells_one(g->t, g->r, columns, (&(const struct ledger_row){row, bytes}), g);
 }
@@ -95,8 +95,8 @@ static int ledger_add(const struct ledger *g)
 
 	for (u32 i = 0; i < WHERE_ROWS && !rc; i++)
 		if (where_knows(g->l, i) && g->l->bytes[i])
-			rc = row_add(g, i, (s64)g->l->bytes[i]);
-	return rc ? rc : row_add(g, WHERE_REST, where_rest(g->l));
+			rc = oom_ledger_row_add(g, i, (s64)g->l->bytes[i]);
+	return rc ? rc : oom_ledger_row_add(g, WHERE_REST, where_rest(g->l));
 }
 
 int oom_ledger_rows(struct table *t, struct report *r, const struct kill *x,

@@ -57,7 +57,7 @@ int oom_state_send(struct capture *c, u32 victim_tid)
 	return capture_emit(c, &r.h);
 }
 
-static u32 why_of(const struct oomlog_kill *k)
+static u32 oom_sample_why_of(const struct oomlog_kill *k)
 {
 	static const char *const names[] = {"NONE", "CPUSET", "MEMORY_POLICY", "MEMCG"};
 
@@ -87,7 +87,7 @@ static int report_send(struct capture *c, const struct oomlog_kill *k, u32 flags
 	r.gfp = (u32)k->gfp;
 	r.order = k->order;
 	r.adj = k->adj;
-	r.why = why_of(k);
+	r.why = oom_sample_why_of(k);
 	r.victim_adj = k->victim_adj;
 	r.victim_tid = k->victim_pid;
 	r.victim_uid = k->victim_uid;
@@ -108,7 +108,7 @@ static int report_send(struct capture *c, const struct oomlog_kill *k, u32 flags
 	return capture_emit(c, &r.h);
 }
 
-static int task_send(struct capture *c, const struct oomlog_task *t)
+static int oom_sample_task_send(struct capture *c, const struct oomlog_task *t)
 {
 	struct oom_task r = REC_INIT(struct oom_task, REC_OOM_TASK, 0);
 
@@ -164,7 +164,7 @@ static int kill_send(struct capture *c, const struct oomlog *l, u32 flags)
 	for (u32 i = 0; i < l->n_zones && !rc; i++)
 		rc = zone_send(c, &l->zones[i]);
 	for (u32 i = 0; i < l->n_tasks && !rc; i++)
-		rc = task_send(c, &l->tasks[i]);
+		rc = oom_sample_task_send(c, &l->tasks[i]);
 	return rc ? rc : report_send(c, &l->kill, flags);
 }
 
@@ -222,7 +222,7 @@ static int drop_send(struct capture *c, const struct drop_line *d)
 	return capture_emit(c, &r.h);
 }
 
-static int line_take(struct capture *c, struct sample *s)
+static int oom_sample_line_take(struct capture *c, struct sample *s)
 {
 	struct drop_line drop;
 
@@ -254,7 +254,7 @@ static int lines_read(struct capture *c, struct sample *s)
 	for (int i = 0; i < LINES && !rc && s->kmsg; i++) {
 		got = kmsg_read(s->kmsg, &s->record);
 		if (got == 1)
-			rc = line_take(c, s);
+			rc = oom_sample_line_take(c, s);
 		else if (got != -EPIPE)
 			return 0;
 		else if (!s->told_gap) {
@@ -413,7 +413,7 @@ static void oom_close(void *state)
 	vec_free(&s->sent);
 }
 
-static int survey(struct capture *c)
+static int oom_sample_survey(struct capture *c)
 {
 	struct kmsg *log = NULL;
 	int rc = kmsg_open(KMSG_NOW, &log);
@@ -429,5 +429,5 @@ const struct probe_sampler oom_sampler = {
 	.open = oom_open,
 	.sample = oom_sample,
 	.close = oom_close,
-	.survey = survey,
+	.survey = oom_sample_survey,
 };

@@ -9,7 +9,7 @@
 
 const char oomkill_head[] = "Tracing OOM kills... Ctrl-C to stop.";
 
-static const char *place(struct report *r, const struct kill *x)
+static const char *oom_story_place(struct report *r, const struct kill *x)
 {
 	const char *cgroup = oom_cgroup_name(r, x);
 
@@ -32,14 +32,14 @@ static const char *place(struct report *r, const struct kill *x)
 static void title(struct report *r, struct finding *f, const struct kill *x)
 {
 	if (x->report.flags & OOM_REPORT_NO_VICTIM)
-		f->title = report_text(
-			r, "Kill %u: no process could be killed; %s", x->number, place(r, x));
+		f->title = report_text(r, "Kill %u: no process could be killed; %s", x->number,
+			oom_story_place(r, x));
 	else
 		f->title = report_text(r, "Kill %u: %.16s (%u) %s; %s", x->number,
 			*kill_comm(x) ? kill_comm(x) : "?", kill_pid(x),
 			x->reported && !x->counted ? "was exiting and was given memory for it"
 						   : "was killed",
-			place(r, x));
+			oom_story_place(r, x));
 }
 
 static void who_asked(struct report *r, struct finding *f, const struct kill *x)
@@ -119,7 +119,8 @@ static void why_chosen(
 		finding_line(r, f->evidence, "chosen: the highest score%s", than);
 }
 
-static void growth_add(struct report *r, struct finding *f, const char *who, const struct growth *g)
+static void oom_story_growth_add(
+	struct report *r, struct finding *f, const char *who, const struct growth *g)
 {
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF], d[UNIT_BUF];
 
@@ -143,7 +144,7 @@ static void who_grew(
 	u64 own = grew(&x->victim) ? x->victim.bytes - x->victim.first_bytes : 0;
 
 	if (own)
-		growth_add(r, f, "it", &x->victim);
+		oom_story_growth_add(r, f, "it", &x->victim);
 	for (u32 i = 0; d && i < d->n_processes; i++) {
 		const struct kill_process *p = &d->processes[i];
 
@@ -154,7 +155,7 @@ static void who_grew(
 	}
 	if (most && most->growth.bytes - most->growth.first_bytes > own / 4 &&
 		most->growth.bytes - most->growth.first_bytes > 1 << 20)
-		growth_add(
+		oom_story_growth_add(
 			r, f, report_text(r, "%.16s (%u)", most->comm, most->tgid), &most->growth);
 }
 
@@ -215,7 +216,7 @@ static void afterwards(struct report *r, struct finding *f, const struct kill *x
 		finding_line(r, f->evidence, "then: %s", load);
 }
 
-static const char *confidence(const struct kill *x)
+static const char *oom_story_confidence(const struct kill *x)
 {
 	if (x->seen && x->reported)
 		return "high: seen as it happened, and in the kernel's log";
@@ -238,7 +239,7 @@ int oom_story(struct report *r, const struct kills *k, const struct kill *x)
 	what_limit(r, f, k, x);
 	machine(r, f, k, x);
 	afterwards(r, f, x);
-	f->confidence = confidence(x);
+	f->confidence = oom_story_confidence(x);
 	return 0;
 }
 

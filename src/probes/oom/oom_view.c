@@ -25,7 +25,8 @@ struct oom_view_state {
 	u32 told_beyond;
 };
 
-static int operands_read(struct oom_view_state *v, const struct view_options *o, struct err *err)
+static int oom_view_operands_read(
+	struct oom_view_state *v, const struct view_options *o, struct err *err)
 {
 	u64 n;
 
@@ -52,7 +53,7 @@ static int operands_read(struct oom_view_state *v, const struct view_options *o,
 static int oom_init(void *state, const struct view_options *o, struct err *err)
 {
 	((struct oom_view_state *)state)->stacks = o->stacks;
-	return operands_read(state, o, err);
+	return oom_view_operands_read(state, o, err);
 }
 
 static int oom_feed(void *state, const struct rec *r)
@@ -72,15 +73,16 @@ static bool method_active(const struct stream *s, const char *data)
 }
 
 /* The kernel's log knows no scope: with one, only kills that BPF saw within it count. */
-static bool in_scope(const struct stream *s, const struct kill *x)
+static bool oom_view_in_scope(const struct stream *s, const struct kill *x)
 {
 	return x->seen || !s->session.scope[0] || !strcmp(s->session.scope, "system-wide") ||
 	       !method_active(s, OOM_KILLS_DATA);
 }
 
-static bool wanted(const struct oom_view_state *v, const struct stream *s, const struct kill *x)
+static bool oom_view_wanted(
+	const struct oom_view_state *v, const struct stream *s, const struct kill *x)
 {
-	return in_scope(s, x) && (v->mode != MODE_SHOW || x->number == v->kills.only) &&
+	return oom_view_in_scope(s, x) && (v->mode != MODE_SHOW || x->number == v->kills.only) &&
 	       (v->mode != MODE_ALL || !x->told);
 }
 
@@ -124,7 +126,7 @@ static int oom_report(void *state, struct report *r)
 	for (size_t i = 0; i < v->kills.list.n && !rc; i++) {
 		struct kill *x = v->kills.list.v[i];
 
-		if (!wanted(v, r->stream, x))
+		if (!oom_view_wanted(v, r->stream, x))
 			continue;
 		bare += !x->detail;
 		rc = kill_tell(v, r, &t, x);
@@ -160,7 +162,7 @@ static const struct kill *each_next(struct oom_view_state *v, const struct strea
 		if (!v->ended && !kill_complete(&v->kills, x))
 			return NULL;
 		v->each_from++;
-		if (in_scope(s, x) && (v->mode != MODE_SHOW || x->number == v->kills.only))
+		if (oom_view_in_scope(s, x) && (v->mode != MODE_SHOW || x->number == v->kills.only))
 			return x;
 	}
 	return NULL;

@@ -128,7 +128,7 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
-static u32 options(const struct capture *c)
+static u32 pages_options(const struct capture *c)
 {
 	static u32 locked; /* asked once, as it may cost a program */
 
@@ -141,7 +141,7 @@ static u32 options(const struct capture *c)
 }
 
 /* In check, which has other probes for what it shows of tasks. */
-static bool in_bursts(const struct capture *c)
+static bool pages_in_bursts(const struct capture *c)
 {
 	return c->opt.gentle && !capture_named(c);
 }
@@ -149,7 +149,7 @@ static bool in_bursts(const struct capture *c)
 /* Do the keys leave the task out? Stacks of user space need it, and names come with it. */
 static bool any_task(const struct capture *c)
 {
-	return (c->opt.by || c->opt.outstanding) && !c->opt.user_stacks && !in_bursts(c) &&
+	return (c->opt.by || c->opt.outstanding) && !c->opt.user_stacks && !pages_in_bursts(c) &&
 	       !capture_by(c, "process") && !capture_by(c, "thread") && !capture_by(c, "comm") &&
 	       !capture_by(c, "cgroup");
 }
@@ -158,18 +158,18 @@ static bool any_task(const struct capture *c)
 #define BURST_TASKS 1024U
 #define PAIRS_MAX 65536U /* 9 MB; of more CPUs than 256 not every pair is told */
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int pages_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	u32 cpus = (u32)libbpf_num_possible_cpus();
 	u32 slots = c->opt.each || c->opt.outstanding
 			    ? 1
-			    : MAX(1024U, pages_drained_slots(in_bursts(c)) >> c->shrink);
+			    : MAX(1024U, pages_drained_slots(pages_in_bursts(c)) >> c->shrink);
 	u32 room = attach_table_entries(c, sizeof(struct pages_key), sizeof(struct sum_value));
 	struct pages_config config = {
 		.gfp = capture_by(c, "gfp"),
 		.any_task = any_task(c),
 		.held = pages_follows(c),
-		.bursts = in_bursts(c),
+		.bursts = pages_in_bursts(c),
 		.kernel = c->opt.outstanding,
 		.drained_mask = slots - 1,
 	};
@@ -297,7 +297,7 @@ static int pair_added(
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int pages_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct pages_failure e;
 
@@ -337,8 +337,8 @@ static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct pages_pace),
-	.options = options,
-	.prepare = prepare,
+	.options = pages_options,
+	.prepare = pages_prepare,
 	.bursts = &bursts,
 	.tables =
 		{
@@ -351,7 +351,7 @@ static const struct probe_bpf bpf = {
 			{"lifetimes", sizeof(struct pages_key), table_key_tgid,
 				pages_lifetime_added, &table_agg, true, .derived = true},
 		},
-	.record = record,
+	.record = pages_record,
 	.snapshot = pages_held_snapshot,
 	.frequent = true,
 };

@@ -31,7 +31,7 @@ int pages_lifetime_added(
 	return capture_emit(c, &r.h);
 }
 
-static int held_send(
+static int pages_held_send(
 	struct capture *c, const struct stack_maps *stacks, const struct groups *g, u64 now)
 {
 	int rc = 0;
@@ -93,7 +93,7 @@ int pages_held_snapshot(struct capture *c, struct attached *a, const struct stac
 	if (!rc)
 		rc = follow_send(c, a, now, n, old_ns);
 	if (!rc)
-		rc = held_send(c, stacks, &g, now);
+		rc = pages_held_send(c, stacks, &g, now);
 	groups_free(&g);
 	return rc;
 }

@@ -29,7 +29,7 @@ u32 pages_drained_slots(bool burst)
 
 /* "MIGRATE_UNMOVABLE" -> "Unmovable", as /proc/pagetypeinfo writes it. False for what is no type:
  * counts and marks (MIGRATE_PCPTYPES, MIGRATE_TYPES, __MIGRATE_TYPE_END). */
-static bool type_name(const char *enumerator, char ret[32])
+static bool pages_host_type_name(const char *enumerator, char ret[32])
 {
 	static const char prefix[] = "MIGRATE_";
 	size_t n = 0;
@@ -54,7 +54,7 @@ static int types_each(const struct btf *btf, struct capture *c)
 	char name[32];
 
 	for (int i = 0; t && i < btf_vlen(t); i++, e++) {
-		if (!type_name(btf__name_by_offset(btf, e->name_off), name))
+		if (!pages_host_type_name(btf__name_by_offset(btf, e->name_off), name))
 			continue;
 		n++;
 		if (c)
@@ -89,7 +89,7 @@ struct host_state {
 	struct zoneinfo zones;
 };
 
-static int host_open(struct capture *c, void *state, struct err *err)
+static int pages_host_open(struct capture *c, void *state, struct err *err)
 {
 	(void)state;
 	(void)err;
@@ -100,7 +100,7 @@ static int host_open(struct capture *c, void *state, struct err *err)
 	return 0;
 }
 
-static int host_sample(struct capture *c, void *state)
+static int pages_host_sample(struct capture *c, void *state)
 {
 	struct host_state *s = state;
 	struct pages_lists r = REC_INIT(struct pages_lists, REC_PAGES_LISTS, 0);
@@ -121,7 +121,7 @@ static int host_sample(struct capture *c, void *state)
 	return r.flags ? capture_emit(c, &r.h) : 0;
 }
 
-static void host_close(void *state)
+static void pages_host_close(void *state)
 {
 	zoneinfo_free(&((struct host_state *)state)->zones);
 }
@@ -135,8 +135,8 @@ static int host_survey(struct capture *c)
 
 const struct probe_sampler pages_sampler = {
 	.size = sizeof(struct host_state),
-	.open = host_open,
-	.sample = host_sample,
-	.close = host_close,
+	.open = pages_host_open,
+	.sample = pages_host_sample,
+	.close = pages_host_close,
 	.survey = host_survey,
 };

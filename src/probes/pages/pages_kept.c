@@ -40,15 +40,15 @@ static const struct cell_column held_columns[] = {
 	BY_STACK_CELLS("code path that asked for the page"),
 };
 
-static bool is_any(const struct row_of *row)
+static bool pages_kept_is_any(const struct row_of *row)
 {
 	const struct kept_sums *s = row->sums;
 
 	return s->ages.count || s->lives.count;
 }
 
-static const struct by_spec spec =
-	CELLS_SPEC(held_columns, struct pages_view_key, struct kept_sums, .shows = is_any);
+static const struct by_spec spec = CELLS_SPEC(
+	held_columns, struct pages_view_key, struct kept_sums, .shows = pages_kept_is_any);
 
 const struct view_table pages_kept_tables[] = {
 	CELLS_VIEW("held", held_columns),
@@ -87,7 +87,7 @@ static int task_learn(struct pages_kept *p, const struct pages_who *w)
 	return 0;
 }
 
-static struct kept_sums *sums_of(struct pages_kept *p, const struct pages_who *who)
+static struct kept_sums *pages_kept_sums_of(struct pages_kept *p, const struct pages_who *who)
 {
 	struct pages_who w = *who;
 	struct task t = {w.tgid, w.tid};
@@ -103,7 +103,7 @@ static struct kept_sums *sums_of(struct pages_kept *p, const struct pages_who *w
 }
 
 /* A new look replaces the one before. */
-static void look_begin(struct pages_kept *p, const struct pages_follow *r)
+static void pages_kept_look_begin(struct pages_kept *p, const struct pages_follow *r)
 {
 	p->follow = *r;
 	for (size_t i = 0; i < p->sums.groups.n; i++) {
@@ -114,25 +114,25 @@ static void look_begin(struct pages_kept *p, const struct pages_follow *r)
 	}
 }
 
-static u64 pages_of(u64 count, u8 order)
+static u64 pages_kept_pages_of(u64 count, u8 order)
 {
 	return order < PAGES_ORDERS ? count << order : 0;
 }
 
 static int held_feed(struct pages_kept *p, const struct pages_held *r)
 {
-	struct kept_sums *s = sums_of(p, &r->who);
+	struct kept_sums *s = pages_kept_sums_of(p, &r->who);
 
 	if (!s)
 		return -ENOMEM;
-	s->pages += pages_of(r->count, r->who.order);
+	s->pages += pages_kept_pages_of(r->count, r->who.order);
 	durations_add(&s->ages, r->count, 0, r->oldest_ns, r->hist, ARRAY_SIZE(r->hist));
 	return 0;
 }
 
 static int lifetime_feed(struct pages_kept *p, const struct pages_lifetime *r)
 {
-	struct kept_sums *s = sums_of(p, &r->who);
+	struct kept_sums *s = pages_kept_sums_of(p, &r->who);
 
 	if (!s)
 		return -ENOMEM;
@@ -146,7 +146,7 @@ int pages_kept_feed(struct pages_kept *p, const struct rec *r)
 	case REC_PAGES_ALLOC:
 		return task_learn(p, &((const struct pages_alloc *)r)->who);
 	case REC_PAGES_FOLLOW:
-		look_begin(p, (const struct pages_follow *)r);
+		pages_kept_look_begin(p, (const struct pages_follow *)r);
 		return 0;
 	case REC_PAGES_HELD:
 		return held_feed(p, (const struct pages_held *)r);

@@ -30,7 +30,7 @@ u64 pages_page_bytes(const struct report *r)
 	return r->stream->host.page_bytes ? r->stream->host.page_bytes : 4096;
 }
 
-static bool is_named(const struct row_of *row)
+static bool pages_sums_is_named(const struct row_of *row)
 {
 	return ((const struct pages_view_key *)row->key)->named;
 }
@@ -38,12 +38,12 @@ static bool is_named(const struct row_of *row)
 /* A row that is named only has no ids (PAGES_WHO_NAMED). */
 CELL_GET(pages_pid_cell)
 {
-	return is_named(row) ? (struct cell){} : by_pid_cell(r, row, offset);
+	return pages_sums_is_named(row) ? (struct cell){} : by_pid_cell(r, row, offset);
 }
 
 CELL_GET(pages_tid_cell)
 {
-	return is_named(row) ? (struct cell){} : by_tid_cell(r, row, offset);
+	return pages_sums_is_named(row) ? (struct cell){} : by_tid_cell(r, row, offset);
 }
 
 CELL_GET(pages_comm_cell)
@@ -56,7 +56,7 @@ CELL_GET(pages_comm_cell)
 
 CELL_GET(pages_cgroup_cell)
 {
-	return is_named(row) ? (struct cell){} : by_cgroup_cell(r, row, offset);
+	return pages_sums_is_named(row) ? (struct cell){} : by_cgroup_cell(r, row, offset);
 }
 
 CELL_GET(pages_order_cell)
@@ -77,7 +77,7 @@ CELL_GET(pages_bytes_cell)
 }
 
 /* 2^order blocks each; 0 for an order no kernel has. */
-static u64 pages_of(u64 count, u8 order)
+static u64 pages_sums_pages_of(u64 count, u8 order)
 {
 	return order < PAGES_ORDERS ? count << order : 0;
 }
@@ -150,7 +150,7 @@ int pages_alloc_feed(struct by_sums *s, const struct pages_alloc *r)
 	if (!v)
 		return -ENOMEM;
 	v->count += r->count;
-	v->pages += pages_of(r->count, r->who.order);
+	v->pages += pages_sums_pages_of(r->count, r->who.order);
 	v->failures += r->failures;
 	v->direct += r->direct;
 	v->refilled += r->refilled;
@@ -258,7 +258,7 @@ int pages_free_feed(struct by_sums *s, const struct pages_free *r)
 	if (!v)
 		return -ENOMEM;
 	v->count += r->count;
-	v->pages += pages_of(r->count, r->who.order);
+	v->pages += pages_sums_pages_of(r->count, r->who.order);
 	v->batched += r->batched;
 	return 0;
 }

@@ -99,7 +99,7 @@ static int pages_report(void *state, struct report *r)
 	return rc ? rc : pages_cpus_report(&p->cpus, r);
 }
 
-static struct table *pages_each(void *state, struct report *r)
+static struct table *pages_view_pages_each(void *state, struct report *r)
 {
 	struct pages_state *p = state;
 	struct table *t = cells_table(r, "failure", "Page allocations that failed, each",
@@ -146,7 +146,7 @@ const struct view pages_view = {
 	.init = pages_init,
 	.feed = pages_feed,
 	.report = pages_report,
-	.each = pages_each,
+	.each = pages_view_pages_each,
 	.reset = pages_reset,
 	.remembers = pages_remembers,
 	.destroy = pages_destroy,

@@ -48,7 +48,7 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
-static u32 options(const struct capture *c)
+static u32 policy_options(const struct capture *c)
 {
 	static u32 known;
 
@@ -65,7 +65,7 @@ static const u32 calls[] = {CALL_MBIND, CALL_SET_MEMPOLICY, CALL_GET_MEMPOLICY, 
 
 #define RING_BYTES (1U << 20) /* without --each: all examples */
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int policy_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	const struct policy_host *host = policy_host();
 	struct policy_config config = host->config;
@@ -95,7 +95,7 @@ static void places_tell(struct capture *c, struct attached *a)
 			host->config.nodes == 1 ? "a second NUMA node" : NULL);
 }
 
-static void survey(struct capture *c, struct attached *a)
+static void policy_survey(struct capture *c, struct attached *a)
 {
 	if (a)
 		places_tell(c, a);
@@ -111,12 +111,12 @@ static int attach(struct capture *c, struct attached *a, struct err *err)
 }
 
 /* `policy show` reads /proc only. */
-static bool wanted(const struct capture *c)
+static bool policy_wanted(const struct capture *c)
 {
 	return !capture_operand(c, POLICY_SHOW);
 }
 
-static int added(
+static int policy_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct policy_key *k = key;
@@ -164,7 +164,7 @@ static void map_find(struct capture *c, struct policy_call *e)
 	mapping_file(m, e->file);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int policy_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct policy_call e;
 
@@ -181,13 +181,13 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
-	.prepare = prepare,
-	.wanted = wanted,
+	.options = policy_options,
+	.prepare = policy_prepare,
+	.wanted = policy_wanted,
 	.attach = attach,
-	.survey = survey,
-	.tables = {{"table", sizeof(struct policy_key), table_key_tgid, added}},
-	.record = record,
+	.survey = policy_survey,
+	.tables = {{"table", sizeof(struct policy_key), table_key_tgid, policy_added}},
+	.record = policy_record,
 	.single = true,
 	.needs_btf = true,
 };

@@ -21,7 +21,7 @@ static CELL_GET(maxnode_cell)
 	return cell_u64(e->args[e->call == CALL_MBIND ? 4 : e->call == CALL_MIGRATE_PAGES ? 1 : 2]);
 }
 
-static void mask_add(struct str *s, const struct policy_call *e)
+static void policy_each_mask_add(struct str *s, const struct policy_call *e)
 {
 	bool has = e->call != CALL_MOVE_PAGES && e->call != CALL_HOME_NODE;
 
@@ -30,7 +30,7 @@ static void mask_add(struct str *s, const struct policy_call *e)
 		mempolicy_nodes_add(s, e->masks[0].bits, MASK_WORDS);
 }
 
-static void mode_add(struct str *s, const struct policy_call *e)
+static void policy_each_mode_add(struct str *s, const struct policy_call *e)
 {
 	if (e->call == CALL_MBIND || e->call == CALL_SET_MEMPOLICY)
 		flags_add(s, mempolicy_modes, policy_mode(e));
@@ -85,8 +85,8 @@ static void problems_add(struct str *s, const struct policy_call *e)
 }
 
 CELL_WORDS(call_cell, struct policy_call, policy_call_name_add(&s, e->call))
-CELL_WORDS(mode_cell, struct policy_call, mode_add(&s, e))
-CELL_WORDS(nodes_cell, struct policy_call, mask_add(&s, e))
+CELL_WORDS(mode_cell, struct policy_call, policy_each_mode_add(&s, e))
+CELL_WORDS(nodes_cell, struct policy_call, policy_each_mask_add(&s, e))
 CELL_WORDS(to_nodes_cell, struct policy_call,
 	if (e->call == CALL_MIGRATE_PAGES) mempolicy_nodes_add(&s, e->masks[1].bits, MASK_WORDS))
 CELL_WORDS(flags_cell, struct policy_call, call_flags_add(&s, e))

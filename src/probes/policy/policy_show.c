@@ -47,7 +47,7 @@ static int nodes_send(struct capture *c)
 	return rc;
 }
 
-static int mapping_send(struct capture *c, u32 pid, const struct mapping *m,
+static int policy_show_mapping_send(struct capture *c, u32 pid, const struct mapping *m,
 	const struct numa_map *n, const struct numa_maps *all)
 {
 	_Alignas(8) char buf[sizeof(struct policy_mapping) + MAPPING_NODES * 2 * sizeof(u32)] = {};
@@ -87,7 +87,7 @@ static int mappings_send(struct capture *c, u32 pid)
 	vec_each (m, &maps.list) {
 		const struct numa_map *n = numa_maps_find(&numa, m->start);
 
-		rc = n ? mapping_send(c, pid, m, n, &numa) : 0;
+		rc = n ? policy_show_mapping_send(c, pid, m, n, &numa) : 0;
 		if (rc)
 			return rc;
 	}
@@ -105,7 +105,7 @@ static u32 thread_policy(struct capture *c, u32 pid, int tid)
 	return names_string(c->names, first.list.v[0].policy);
 }
 
-static int thread_send(struct capture *c, const struct show *s, u32 pid, int tid)
+static int policy_show_thread_send(struct capture *c, const struct show *s, u32 pid, int tid)
 {
 	struct policy_thread r = REC_INIT(struct policy_thread, REC_POLICY_THREAD, 0);
 	_cleanup_str_ struct str text = {};
@@ -135,7 +135,7 @@ static int threads_send(struct capture *c, const struct show *s, u32 pid)
 		if (n++ == THREADS_MAX)
 			return capture_note(c, NOTE_NOT_CHECKED,
 				"process %u: threads after the first %u", pid, THREADS_MAX);
-		rc = thread_send(c, s, pid, tid);
+		rc = policy_show_thread_send(c, s, pid, tid);
 	}
 	return rc;
 }

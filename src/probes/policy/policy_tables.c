@@ -158,17 +158,18 @@ struct node_row {
 };
 
 /* Sums of a recording that somebody made up may have wrapped. */
-static double share_of(const struct node_row *n)
+static double policy_tables_share_of(const struct node_row *n)
 {
 	return n->all ? (double)MIN(n->bytes, n->all) / (double)n->all : 0;
 }
 
 CELL_EXPR(node_pid, struct node_row, cell_u64(e->key->tgid))
 CELL_EXPR(node_number, struct node_row, cell_u64(e->key->node))
-CELL_EXPR(node_share, struct node_row, e->all ? cell_f64(share_of(e)) : (struct cell){})
+CELL_EXPR(
+	node_share, struct node_row, e->all ? cell_f64(policy_tables_share_of(e)) : (struct cell){})
 CELL_EXPR(node_bar, struct node_row,
-	cell_text(report_text(
-		r, "%.*s", (int)(share_of(e) * NODE_BAR + 0.5), "##############################")))
+	cell_text(report_text(r, "%.*s", (int)(policy_tables_share_of(e) * NODE_BAR + 0.5),
+		"##############################")))
 CELL_EXPR(node_has, struct node_row, e->node ? cell_u64(e->node->bytes) : (struct cell){})
 CELL_EXPR(node_free, struct node_row, e->node ? cell_u64(e->node->free_bytes) : (struct cell){})
 
@@ -185,7 +186,7 @@ static const struct cell_column node_columns[] = {
 	CELL_BY(0, "free_bytes", "FREE", CELL_U64, UNIT_BYTES, COL_LEVEL, "of it, free", node_free),
 };
 
-static int nodes_fill(const struct policy_show *s, struct report *r, struct table *t,
+static int policy_tables_nodes_fill(const struct policy_show *s, struct report *r, struct table *t,
 	struct groups *by_node, struct groups *by_tgid)
 {
 	int rc = node_sums(s, by_node, by_tgid);
@@ -212,7 +213,7 @@ static int nodes_report(const struct policy_show *s, struct report *r)
 	t->sort = "bytes";
 	groups_init(&by_node, sizeof(struct node_key), sizeof(u64));
 	groups_init(&by_tgid, sizeof(u32), sizeof(u64));
-	rc = nodes_fill(s, r, t, &by_node, &by_tgid);
+	rc = policy_tables_nodes_fill(s, r, t, &by_node, &by_tgid);
 	groups_free(&by_node);
 	groups_free(&by_tgid);
 	return rc;

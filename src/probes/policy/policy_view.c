@@ -120,7 +120,8 @@ struct policy_state {
 	VEC(struct policy_call) calls; /* --each */
 };
 
-static int operands_read(struct policy_state *v, const struct view_options *o, struct err *err)
+static int policy_view_operands_read(
+	struct policy_state *v, const struct view_options *o, struct err *err)
 {
 	if (!o->n_operands)
 		return 0;
@@ -137,7 +138,7 @@ static int operands_read(struct policy_state *v, const struct view_options *o, s
 static int policy_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct policy_state *v = state;
-	int rc = operands_read(v, o, err);
+	int rc = policy_view_operands_read(v, o, err);
 
 	if (rc)
 		return rc;
@@ -148,7 +149,7 @@ static int policy_init(void *state, const struct view_options *o, struct err *er
 	return by_sums_init(&v->sums, &spec, &policy_view, o, err);
 }
 
-static int agg_feed(struct policy_state *v, const struct policy_agg *r)
+static int policy_view_agg_feed(struct policy_state *v, const struct policy_agg *r)
 {
 	u32 by = v->sums.by;
 	struct sums *s;
@@ -205,10 +206,10 @@ static int call_count(struct policy_state *v, const struct policy_call *e)
 	r.off_before = p.off_before;
 	r.on_after = p.on_after;
 	r.off_after = p.off_after;
-	return agg_feed(v, &r);
+	return policy_view_agg_feed(v, &r);
 }
 
-static int call_feed(struct policy_state *v, const struct policy_call *e)
+static int policy_view_call_feed(struct policy_state *v, const struct policy_call *e)
 {
 	int rc;
 
@@ -226,11 +227,11 @@ static int policy_feed(void *state, const struct rec *r)
 	if (v->show)
 		return policy_show_feed(&v->shown, r);
 	if (r->kind == REC_POLICY_CALL)
-		return call_feed(v, (const struct policy_call *)r);
+		return policy_view_call_feed(v, (const struct policy_call *)r);
 	if (r->kind != REC_POLICY_AGG)
 		return 0;
 	rc = policy_problems_agg(&v->problems, (const struct policy_agg *)r);
-	return rc ? rc : agg_feed(v, (const struct policy_agg *)r);
+	return rc ? rc : policy_view_agg_feed(v, (const struct policy_agg *)r);
 }
 
 static int calls_report(struct policy_state *v, struct report *r)

@@ -66,7 +66,7 @@ static bool mask_is_known(const struct policy_mask *m)
 
 /* "{0-1}", "NULL"; "{0}..." where the rest of it could not be read; a pointer where the kernel
  * does not look at it either (maxnode). */
-static void mask_add(struct str *s, const struct policy_mask *m, u64 pointer)
+static void policy_words_mask_add(struct str *s, const struct policy_mask *m, u64 pointer)
 {
 	if (!pointer || !mask_is_known(m)) {
 		pointer_add(s, pointer);
@@ -80,7 +80,7 @@ static void mask_add(struct str *s, const struct policy_mask *m, u64 pointer)
 		str_add(s, "+");
 }
 
-static void range_add(struct str *s, const struct policy_call *e)
+static void policy_words_range_add(struct str *s, const struct policy_call *e)
 {
 	pointer_add(s, e->args[0]);
 	str_add(s, ", ");
@@ -88,7 +88,7 @@ static void range_add(struct str *s, const struct policy_call *e)
 	str_add(s, ", ");
 }
 
-static void mode_add(struct str *s, u64 mode)
+static void policy_words_mode_add(struct str *s, u64 mode)
 {
 	if (mode >> 32)
 		str_addf(s, "0x%llx", (unsigned long long)mode);
@@ -106,24 +106,24 @@ void policy_call_add(struct str *s, const struct policy_call *e)
 	str_addc(s, '(');
 	switch (e->call) {
 	case CALL_MBIND:
-		range_add(s, e);
-		mode_add(s, a[2]);
+		policy_words_range_add(s, e);
+		policy_words_mode_add(s, a[2]);
 		str_add(s, ", ");
-		mask_add(s, &e->masks[0], a[3]);
+		policy_words_mask_add(s, &e->masks[0], a[3]);
 		str_addf(s, ", %llu, ", ULL(a[4]));
 		flags_add(s, mempolicy_mbind_flags, (u32)a[5]);
 		break;
 	case CALL_SET_MEMPOLICY:
-		mode_add(s, (u32)a[0]);
+		policy_words_mode_add(s, (u32)a[0]);
 		str_add(s, ", ");
-		mask_add(s, &e->masks[0], a[1]);
+		policy_words_mask_add(s, &e->masks[0], a[1]);
 		str_addf(s, ", %llu", ULL(a[2]));
 		break;
 	case CALL_GET_MEMPOLICY:
 		pointer_add(s, a[0]);
 		str_add(s, ", ");
 		if (e->ret >= 0)
-			mask_add(s, &e->masks[0], a[1]);
+			policy_words_mask_add(s, &e->masks[0], a[1]);
 		else
 			pointer_add(s, a[1]);
 		str_addf(s, ", %llu, ", ULL(a[2]));
@@ -133,9 +133,9 @@ void policy_call_add(struct str *s, const struct policy_call *e)
 		break;
 	case CALL_MIGRATE_PAGES:
 		str_addf(s, "%d, %llu, ", (s32)a[0], ULL(a[1]));
-		mask_add(s, &e->masks[0], a[2]);
+		policy_words_mask_add(s, &e->masks[0], a[2]);
 		str_add(s, ", ");
-		mask_add(s, &e->masks[1], a[3]);
+		policy_words_mask_add(s, &e->masks[1], a[3]);
 		break;
 	case CALL_MOVE_PAGES:
 		str_addf(s, "%d, %llu, ", (s32)a[0], ULL(a[1]));
@@ -146,7 +146,7 @@ void policy_call_add(struct str *s, const struct policy_call *e)
 		flags_add(s, mempolicy_move_flags, (u32)a[5]);
 		break;
 	case CALL_HOME_NODE:
-		range_add(s, e);
+		policy_words_range_add(s, e);
 		str_addf(s, "%llu, 0x%llx", ULL(a[2]), ULL(a[3]));
 		break;
 	}

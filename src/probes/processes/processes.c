@@ -339,7 +339,7 @@ static int memory_send(const struct sample *sm, struct process_entry *e, struct 
 	return rc ? rc : capture_emit(sm->c, &r->h);
 }
 
-static int process_send(const struct sample *sm, struct process_entry *e)
+static int processes_process_send(const struct sample *sm, struct process_entry *e)
 {
 	struct proc_stat st;
 	struct proc_status status;
@@ -409,7 +409,7 @@ static int chosen_send(const struct sample *sm)
 
 	processes_look_begin(&sm->p->look);
 	for (size_t i = 0; i < t->chosen.n && !rc; i++)
-		rc = process_send(sm, &t->list.v[t->chosen.v[i]]);
+		rc = processes_process_send(sm, &t->list.v[t->chosen.v[i]]);
 	if (!rc && sm->look)
 		rc = numa_send(sm);
 	if (!rc && sm->p->look.left_out && sm->c->ending)
@@ -478,7 +478,7 @@ static int processes_read(const struct sample *sm)
 	}
 	rc = processes_scan(&p->table, &p->scope, sm->now_ns);
 	if (rc && rc != -ENOMEM)
-		return 0; /* no /proc: survey() said so */
+		return 0; /* no /proc: processes_survey() said so */
 	if (!rc)
 		rc = processes_choose(&p->table, &p->scope, sm->now_ns, sm->c->opt.watch_ns != 0);
 	if (!rc)
@@ -534,7 +534,7 @@ static int processes_sample(struct capture *c, void *state)
 }
 
 /* The first process belongs to root: where others are hidden, it is. */
-static int survey(struct capture *c)
+static int processes_survey(struct capture *c)
 {
 	int rc = capture_method(c, "memory of all processes", "statm, stat and status",
 		sys_exists("/proc/1/statm")
@@ -547,7 +547,7 @@ static int survey(struct capture *c)
 static int processes_open(struct capture *c, void *state, struct err *err)
 {
 	struct processes *p = state;
-	int rc = survey(c);
+	int rc = processes_survey(c);
 
 	p->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
 	p->begin_ns = clock_mono_ns();
@@ -586,7 +586,7 @@ static const struct probe_sampler sampler = {
 	.open = processes_open,
 	.sample = processes_sample,
 	.close = processes_close,
-	.survey = survey,
+	.survey = processes_survey,
 };
 
 static const struct kind kinds[] = {

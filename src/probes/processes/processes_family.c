@@ -22,7 +22,8 @@ void processes_families_free(struct processes_families *f)
 }
 
 /* Up to the first ancestor of another name. */
-static struct family_key key_of(const struct processes_table *t, const struct process_entry *e)
+static struct family_key processes_family_key_of(
+	const struct processes_table *t, const struct process_entry *e)
 {
 	const struct process_entry *p = e;
 	struct family_key k = {};
@@ -80,7 +81,7 @@ int processes_families_sum(
 
 		if (!e->comm[0] || !(e->flags & ENTRY_MATCHES))
 			continue;
-		k = key_of(t, e);
+		k = processes_family_key_of(t, e);
 		if (f->all.n >= FAMILIES_MAX && !groups_find(&f->all, &k))
 			continue;
 		fam = groups_get(&f->all, &k);

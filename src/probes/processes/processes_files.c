@@ -9,7 +9,7 @@
 
 #define TEXT 4096 /* neither is as long */
 
-static int kept_read(int fd, struct str *out)
+static int processes_files_kept_read(int fd, struct str *out)
 {
 	char buf[TEXT];
 	ssize_t n = pread(fd, buf, sizeof(buf), 0);
@@ -43,7 +43,7 @@ int process_file_read(struct process_files *f, enum process_file which,
 		f->fds[which] = fd + 1;
 		room->left--;
 	}
-	rc = kept_read(f->fds[which] - 1, out);
+	rc = processes_files_kept_read(f->fds[which] - 1, out);
 	if (rc)
 		process_files_close(f, room);
 	return rc;

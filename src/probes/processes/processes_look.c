@@ -45,7 +45,8 @@ void processes_look_begin(struct processes_look *l)
 }
 
 /* Takes what a process needs from what is left. */
-static bool pages_take(struct processes_look *l, u64 *left, const struct process_entry *e)
+static bool processes_look_pages_take(
+	struct processes_look *l, u64 *left, const struct process_entry *e)
 {
 	u64 pages = e->rss_bytes / (u64)sysconf(_SC_PAGESIZE);
 
@@ -62,7 +63,8 @@ static void rollup_read(
 {
 	struct smaps_sum sum;
 
-	if (!pages_take(l, &l->rollup_pages, e) || smaps_rollup_read((int)e->pid, &l->text, &sum))
+	if (!processes_look_pages_take(l, &l->rollup_pages, e) ||
+		smaps_rollup_read((int)e->pid, &l->text, &sum))
 		return;
 	r->h.flags |= PROCESS_ROLLUP;
 	r->pss_bytes = sum.pss_bytes;
@@ -108,7 +110,8 @@ int processes_look_numa(struct capture *c, struct processes_look *l, const struc
 {
 	struct whereabouts_of of = {.pid = e->pid, .start_ns = e->start_ns};
 
-	if (!l->host || !pages_take(l, &l->numa_pages, e) || numa_maps_read((int)e->pid, &l->numa))
+	if (!l->host || !processes_look_pages_take(l, &l->numa_pages, e) ||
+		numa_maps_read((int)e->pid, &l->numa))
 		return 0;
 	comm_read(l, e->pid, of.comm);
 	return whereabouts_send(c, l->host, &l->numa, NULL, &of);

@@ -23,7 +23,7 @@
 #define PAUSE_PART 50 /* the readers' work is to take 1/50 of one CPU */
 
 /* Process 1 stands for those of others. */
-static int survey(struct capture *c)
+static int processes_paths_survey(struct capture *c)
 {
 	static const char data[] = "code paths without frame pointers";
 	int fd = sample_opener_open(c->opener, 1, 1ULL << 30);
@@ -38,7 +38,7 @@ static int survey(struct capture *c)
 int processes_paths_open(struct processes_paths *p, struct capture *c)
 {
 	groups_init(&p->done, sizeof(struct path_of), sizeof(u8));
-	return stack_samples_wanted(&c->opt) ? survey(c) : 0;
+	return stack_samples_wanted(&c->opt) ? processes_paths_survey(c) : 0;
 }
 
 void processes_paths_free(struct processes_paths *p)
@@ -64,7 +64,7 @@ static u64 worth(const struct process_entry *e, bool *ret_grows)
 	return MAX(grown, touched);
 }
 
-static struct path_of path_of(const struct process_entry *e)
+static struct path_of processes_path_of(const struct process_entry *e)
 {
 	return (struct path_of){.pid = e->pid, .start_ticks = e->start_ticks};
 }
@@ -78,7 +78,7 @@ static const struct process_entry *choose(
 
 	vec_each (at, &t->chosen) {
 		const struct process_entry *e = &t->list.v[*at];
-		struct path_of of = path_of(e);
+		struct path_of of = processes_path_of(e);
 		bool grows;
 		u64 n = worth(e, &grows);
 
@@ -92,12 +92,12 @@ static const struct process_entry *choose(
 	return best;
 }
 
-static int begin(
+static int processes_paths_begin(
 	struct processes_paths *p, struct capture *c, const struct process_entry *e, u64 now_ns)
 {
 	u64 faults = e->faults_second * LENGTH_NS / NSEC_PER_SEC;
 
-	p->now = path_of(e);
+	p->now = processes_path_of(e);
 	p->reader_ns = readers_ns(c);
 	p->until_ns = now_ns + LENGTH_NS;
 	if (p->done.n >= DONE_MOST)
@@ -118,7 +118,8 @@ static void leave(struct processes_paths *p, const struct capture *c, u64 now_ns
 }
 
 /* Memory without a file. What is not there any more did not make it grow. */
-static bool is_asked_for(const struct processes_paths *p, const struct maps *maps, u64 address)
+static bool processes_paths_is_asked_for(
+	const struct processes_paths *p, const struct maps *maps, u64 address)
 {
 	const struct mapping *m = maps_find(maps, address);
 
@@ -174,7 +175,7 @@ static int paths_sum(const struct processes_paths *p, struct capture *c, const s
 	for (size_t i = 0; i < n; i++) {
 		u64 *count;
 
-		if (!is_asked_for(p, maps, list[i].address))
+		if (!processes_paths_is_asked_for(p, maps, list[i].address))
 			continue;
 		of++;
 		if (!list[i].stack)
@@ -213,5 +214,5 @@ int processes_paths_step(struct processes_paths *p, struct capture *c,
 	if (c->ending || !chosen || now_ns < p->next_ns)
 		return 0;
 	e = choose(p, t, now_ns);
-	return e ? begin(p, c, e, now_ns) : 0;
+	return e ? processes_paths_begin(p, c, e, now_ns) : 0;
 }

@@ -13,7 +13,7 @@
 #define TEST_SCANS 8
 #define NAME_NS (3 * NSEC_PER_SEC)
 
-static int by_number(const void *a, const void *b)
+static int processes_table_by_number(const void *a, const void *b)
 {
 	const u32 *x = a, *y = b;
 
@@ -39,7 +39,7 @@ static int pids_list(struct processes_table *t)
 		rc = vec_push(&t->pids, (u32)pid);
 	}
 	if (!rc && !sorted)
-		qsort(t->pids.v, t->pids.n, sizeof(t->pids.v[0]), by_number);
+		qsort(t->pids.v, t->pids.n, sizeof(t->pids.v[0]), processes_table_by_number);
 	return rc;
 }
 

@@ -116,7 +116,7 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
-static u32 options(const struct capture *c)
+static u32 reclaim_options(const struct capture *c)
 {
 	(void)c;
 	return (kbtf_available() ? OPT_BTF : 0) | (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
@@ -133,7 +133,7 @@ static int tables_size(struct bpf_object *obj)
 	return rc ? rc : attach_set_entries(obj, "shrinkers", 512);
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int reclaim_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct reclaim_config config = {
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
@@ -237,7 +237,7 @@ static int throttle_added(
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int reclaim_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct reclaim_stall e = *(const struct reclaim_stall *)rec;
 
@@ -250,8 +250,8 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
-	.prepare = prepare,
+	.options = reclaim_options,
+	.prepare = reclaim_prepare,
 	.tables =
 		{
 			{"stalls", sizeof(struct stall_key), table_key_tgid, stall_added},
@@ -260,7 +260,7 @@ static const struct probe_bpf bpf = {
 			{"shrinkers", sizeof(struct shrinker_key), NULL, shrinker_added},
 			{"throttles", sizeof(struct throttle_key), table_key_tgid, throttle_added},
 		},
-	.record = record,
+	.record = reclaim_record,
 };
 
 static const struct kind kinds[] = {

@@ -46,7 +46,7 @@ struct sampler_state {
 	bool known;
 };
 
-static int sampler_open(struct capture *c, void *state, struct err *err)
+static int reclaim_host_sampler_open(struct capture *c, void *state, struct err *err)
 {
 	(void)state;
 	(void)err;
@@ -79,7 +79,7 @@ static int written_send(struct capture *c, u64 pages)
 	return capture_emit(c, &r.h);
 }
 
-static int sampler_sample(struct capture *c, void *state)
+static int reclaim_host_sampler_sample(struct capture *c, void *state)
 {
 	static const struct {
 		const char *name;
@@ -110,7 +110,7 @@ static void sampler_close(void *state)
 	keyvals_free(&((struct sampler_state *)state)->vmstat);
 }
 
-static int sampler_survey(struct capture *c)
+static int reclaim_host_sampler_survey(struct capture *c)
 {
 	gfp_tell(c, false);
 	return 0;
@@ -118,8 +118,8 @@ static int sampler_survey(struct capture *c)
 
 const struct probe_sampler reclaim_sampler = {
 	.size = sizeof(struct sampler_state),
-	.open = sampler_open,
-	.sample = sampler_sample,
+	.open = reclaim_host_sampler_open,
+	.sample = reclaim_host_sampler_sample,
 	.close = sampler_close,
-	.survey = sampler_survey,
+	.survey = reclaim_host_sampler_survey,
 };

@@ -183,7 +183,7 @@ static int reclaim_init(void *state, const struct view_options *o, struct err *e
 	return by_sums_init(&v->sums, &spec, &reclaim_view, o, err);
 }
 
-static struct key key_of(u32 by, const struct reclaim_agg *r)
+static struct key reclaim_view_key_of(u32 by, const struct reclaim_agg *r)
 {
 	struct key k = {.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
 
@@ -196,16 +196,16 @@ static struct key key_of(u32 by, const struct reclaim_agg *r)
 	return k;
 }
 
-static struct sums *sums_of(struct reclaim_state *v, const struct reclaim_agg *r)
+static struct sums *reclaim_view_sums_of(struct reclaim_state *v, const struct reclaim_agg *r)
 {
-	struct key k = key_of(v->sums.by, r);
+	struct key k = reclaim_view_key_of(v->sums.by, r);
 
 	return groups_get(&v->sums.groups, &k);
 }
 
 static int stalls_feed(struct reclaim_state *v, const struct reclaim_agg *r)
 {
-	struct sums *s = sums_of(v, r);
+	struct sums *s = reclaim_view_sums_of(v, r);
 
 	if (!s)
 		return -ENOMEM;
@@ -233,7 +233,7 @@ static int stalls_feed_throttle(struct reclaim_state *v, const struct reclaim_th
 	if (t->kind == RECLAIM_KSWAPD || t->kind == RECLAIM_OTHER)
 		return 0;
 	memcpy(r.comm, t->comm, sizeof(r.comm));
-	s = sums_of(v, &r);
+	s = reclaim_view_sums_of(v, &r);
 	if (!s)
 		return -ENOMEM;
 	s->throttled_ns += t->total_ns;

@@ -62,7 +62,7 @@ static bool follows(const struct capture *c)
 	return capture_by(c, "live") || c->opt.outstanding;
 }
 
-static u32 options(const struct capture *c)
+static u32 slab_options(const struct capture *c)
 {
 	return (follows(c) ? OPT_LIVE : 0) |
 	       (kbtf_has_name("trace_event_raw_kmem_alloc_node") ? OPT_NODES : OPT_MERGED) |
@@ -85,7 +85,7 @@ static bool keys_stay;
 
 #define SLOTS_SHRINK 3 /* from here on the slots, which have one size, are done without */
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int slab_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	static const char *const names[] = {"vmemmap_base", "page_offset_base"};
 	static u64 addresses[ARRAY_SIZE(names)];
@@ -117,13 +117,13 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-static u32 key_tgid(const void *key)
+static u32 slab_key_tgid(const void *key)
 {
 	return keys_stay ? 0 : ((const struct slab_key *)key)->tgid;
 }
 
 /* The name of a cache that a key could not tell: frees of pages, or no access to the cache. */
-static u8 flags_of(const struct slab_key *k, const struct slab_value *v)
+static u8 slab_flags_of(const struct slab_key *k, const struct slab_value *v)
 {
 	u8 flags = k->flags | (u8)v->flags;
 
@@ -151,7 +151,7 @@ static int site_added(
 	r.object_bytes = k->bytes ? 0 : v->object_bytes;
 	r.node = k->node;
 	r.event = k->event;
-	r.flags = flags_of(k, v);
+	r.flags = slab_flags_of(k, v);
 	r.count = v->count;
 	r.requested = v->requested;
 	r.squares = v->squares;
@@ -181,7 +181,7 @@ static int crossing_added(
 	return capture_emit(c, &r.h);
 }
 
-static void value_add(void *to, const void *cpu)
+static void slab_value_add(void *to, const void *cpu)
 {
 	struct slab_value *sum = to;
 	const struct slab_value *v = cpu;
@@ -202,7 +202,7 @@ static void value_add(void *to, const void *cpu)
 	sum->untracked += v->untracked;
 }
 
-static void value_subtract(void *from, const void *before)
+static void slab_value_subtract(void *from, const void *before)
 {
 	struct slab_value *v = from;
 	const struct slab_value *last = before;
@@ -214,7 +214,8 @@ static void value_subtract(void *from, const void *before)
 	v->untracked -= last->untracked;
 }
 
-static const struct table_values values = {sizeof(struct slab_value), value_add, value_subtract};
+static const struct table_values values = {
+	sizeof(struct slab_value), slab_value_add, slab_value_subtract};
 
 static void crossing_add(void *to, const void *cpu)
 {
@@ -242,15 +243,15 @@ static const struct probe_bpf bpf = {
 	.state_size = sizeof(struct slab_state),
 	.open = slab_held_open,
 	.close = slab_held_close,
-	.options = options,
-	.prepare = prepare,
+	.options = slab_options,
+	.prepare = slab_prepare,
 	.tables =
 		{
 			{
 				.map = "sites",
 				.many_keys = true,
 				.key_size = sizeof(struct slab_key),
-				.tgid = key_tgid,
+				.tgid = slab_key_tgid,
 				.added = site_added,
 				.values = &values,
 				.slots = "slots",

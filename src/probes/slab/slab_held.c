@@ -62,7 +62,7 @@ int slab_held_learn(struct capture *c, const struct slab_key *k, const struct sl
 
 /* Every object that is followed was counted too, and that was drained before: but for those of the
  * moment, which the next look has. */
-static const struct slab_who *who_of(const struct capture *c, const struct slab_key *k)
+static const struct slab_who *slab_held_who_of(const struct capture *c, const struct slab_key *k)
 {
 	const struct slab_state *s = c->state;
 
@@ -72,7 +72,7 @@ static const struct slab_who *who_of(const struct capture *c, const struct slab_
 int slab_lifetime_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
-	const struct slab_who *w = who_of(c, key);
+	const struct slab_who *w = slab_held_who_of(c, key);
 	const struct agg_value *v = value;
 	struct slab_lifetime r = REC_INIT(struct slab_lifetime, REC_SLAB_LIFETIME, 0);
 
@@ -88,13 +88,13 @@ int slab_lifetime_added(
 	return capture_emit(c, &r.h);
 }
 
-static int held_send(struct capture *c, const struct groups *g, u64 now)
+static int slab_held_send(struct capture *c, const struct groups *g, u64 now)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < g->n && !rc; i++) {
 		struct slab_held r = REC_INIT(struct slab_held, REC_SLAB_HELD, now);
-		const struct slab_who *w = who_of(c, groups_key(g, i));
+		const struct slab_who *w = slab_held_who_of(c, groups_key(g, i));
 		const struct live_ages *s = groups_value(g, i);
 
 		if (!w)
@@ -141,7 +141,7 @@ int slab_held_snapshot(struct capture *c, struct attached *a, const struct stack
 	if (!rc)
 		rc = follow_send(c, a, now, n, old_ns);
 	if (!rc)
-		rc = held_send(c, &g, now);
+		rc = slab_held_send(c, &g, now);
 	groups_free(&g);
 	return rc;
 }

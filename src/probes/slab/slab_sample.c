@@ -99,7 +99,7 @@ static int first_take(struct slab *s)
 	return rc;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int slab_sample_by_bytes(const void *a, const void *b)
 {
 	const struct chosen *x = a, *y = b;
 
@@ -127,7 +127,7 @@ static int caches_rank(struct slab *s)
 		rc = vec_push(&s->chosen, ch);
 	}
 	if (s->chosen.n)
-		qsort(s->chosen.v, s->chosen.n, sizeof(s->chosen.v[0]), by_bytes);
+		qsort(s->chosen.v, s->chosen.n, sizeof(s->chosen.v[0]), slab_sample_by_bytes);
 	return rc;
 }
 

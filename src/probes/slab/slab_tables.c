@@ -118,7 +118,7 @@ static struct cache_key key_of_cache(const char *name, size_t size, bool large)
 	return k;
 }
 
-static int agg_feed(struct slab_tables *t, const struct slab_agg *r)
+static int slab_tables_agg_feed(struct slab_tables *t, const struct slab_agg *r)
 {
 	struct cache_key k = key_of_cache(r->cache, sizeof(r->cache), r->flags & SLAB_LARGE);
 	u64 event = r->event;
@@ -145,7 +145,7 @@ static int agg_feed(struct slab_tables *t, const struct slab_agg *r)
 	return 0;
 }
 
-static int usage_feed(struct slab_tables *t, const struct slab_usage *r)
+static int slab_tables_usage_feed(struct slab_tables *t, const struct slab_usage *r)
 {
 	struct cache_key k = key_of_cache(r->name, sizeof(r->name), false);
 	struct slab_usage *u = groups_get(&t->usage, &k);
@@ -172,9 +172,9 @@ int slab_tables_feed(struct slab_tables *t, const struct rec *r)
 {
 	switch (r->kind) {
 	case REC_SLAB_AGG:
-		return agg_feed(t, (const struct slab_agg *)r);
+		return slab_tables_agg_feed(t, (const struct slab_agg *)r);
 	case REC_SLAB_CACHE:
-		return usage_feed(t, (const struct slab_usage *)r);
+		return slab_tables_usage_feed(t, (const struct slab_usage *)r);
 	case REC_SLAB_CROSSING:
 		return crossing_feed(t, (const struct slab_crossing *)r);
 	default:

@@ -223,7 +223,7 @@ static u64 slab_every(const struct view_options *o)
 	return o->n_operands ? NSEC_PER_SEC : 0;
 }
 
-static struct key key_of(u32 by, const struct slab_agg *r)
+static struct key slab_view_key_of(u32 by, const struct slab_agg *r)
 {
 	struct key k = {.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
 
@@ -257,9 +257,9 @@ static void sizes_add(struct sizes *s, const struct slab_agg *r)
 	s->squares += r->squares;
 }
 
-static int agg_feed(struct slab_state *v, const struct slab_agg *r)
+static int slab_view_agg_feed(struct slab_state *v, const struct slab_agg *r)
 {
-	struct key k = key_of(v->sums.by, r);
+	struct key k = slab_view_key_of(v->sums.by, r);
 	struct sums *s;
 	struct slab_live *l;
 
@@ -279,10 +279,10 @@ static int agg_feed(struct slab_state *v, const struct slab_agg *r)
 	return 0;
 }
 
-static int slab_feed(void *state, const struct rec *r)
+static int slab_view_slab_feed(void *state, const struct rec *r)
 {
 	struct slab_state *v = state;
-	int rc = r->kind == REC_SLAB_AGG ? agg_feed(v, (const struct slab_agg *)r) : 0;
+	int rc = r->kind == REC_SLAB_AGG ? slab_view_agg_feed(v, (const struct slab_agg *)r) : 0;
 
 	return rc ? rc : slab_tables_feed(&v->tables, r);
 }
@@ -397,7 +397,7 @@ const struct view slab_view = {
 	.by_keys = by_keys,
 	.every_ns = slab_every,
 	.init = slab_init,
-	.feed = slab_feed,
+	.feed = slab_view_slab_feed,
 	.report = slab_report,
 	.reset = slab_reset,
 	.remembers = slab_remembers,

@@ -171,7 +171,7 @@ static u32 arguments(void)
 									 : OPT_MIGRATED_2);
 }
 
-static u32 options(const struct capture *c)
+static u32 stalls_options(const struct capture *c)
 {
 	return (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : arguments()) |
 	       (c->opt.each ? OPT_EACH : 0);
@@ -206,13 +206,13 @@ static void flags_find(struct stalls_config *config)
 #define STEP_KEYS 1024     /* kinds, results and orders: more than there can be */
 #define THREAD_BYTES 16384 /* x86-64 before 5.15; KASAN kernels have more */
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int stalls_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct stalls_config config = {
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 		.thread_bytes = THREAD_BYTES,
 		.lru_gen = lru_gen_enabled(),
-		.suitable = (options(c) & OPT_ZONE_6) != 0,
+		.suitable = (stalls_options(c) & OPT_ZONE_6) != 0,
 	};
 	int rc = attach_set_entries(obj, "steps", STEP_KEYS);
 
@@ -269,7 +269,7 @@ static int step_added(
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int stalls_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct stalls_event e = *(const struct stalls_event *)rec;
 
@@ -281,20 +281,20 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
-	.prepare = prepare,
+	.options = stalls_options,
+	.prepare = stalls_prepare,
 	.tables =
 		{
 			{"stalls", sizeof(struct stalls_key), table_key_tgid, stall_added},
 			{"steps", sizeof(struct stalls_step_key), NULL, step_added,
 				.derived = true},
 		},
-	.record = record,
+	.record = stalls_record,
 	.settle = stalls_settle,
 };
 
 /* Compaction tells a zone by its first page frame. */
-static int zones_send(struct capture *c)
+static int stalls_zones_send(struct capture *c)
 {
 	_cleanup_zoneinfo_ struct zoneinfo info = {};
 	char name[40];
@@ -310,30 +310,30 @@ static int zones_send(struct capture *c)
 	return rc;
 }
 
-static int sampler_open(struct capture *c, void *state, struct err *err)
+static int stalls_sampler_open(struct capture *c, void *state, struct err *err)
 {
 	(void)state;
 	(void)err;
 	gfp_tell(c, true);
-	return zones_send(c);
+	return stalls_zones_send(c);
 }
 
-static int sampler_sample(struct capture *c, void *state)
+static int stalls_sampler_sample(struct capture *c, void *state)
 {
 	(void)c;
 	(void)state;
 	return 0;
 }
 
-static int sampler_survey(struct capture *c)
+static int stalls_sampler_survey(struct capture *c)
 {
 	return gfp_tell(c, false);
 }
 
 static const struct probe_sampler sampler = {
-	.open = sampler_open,
-	.sample = sampler_sample,
-	.survey = sampler_survey,
+	.open = stalls_sampler_open,
+	.sample = stalls_sampler_sample,
+	.survey = stalls_sampler_survey,
 };
 
 #define STEPS_FIELD(name_, member_, type_, unit_, help_)                                 \

@@ -317,7 +317,7 @@ static int stalls_init(void *state, const struct view_options *o, struct err *er
 	return by_sums_init(&v->sums, &spec, &stalls_view, o, err);
 }
 
-static int agg_feed(struct stalls_view_state *v, const struct stalls_agg *r)
+static int stalls_view_agg_feed(struct stalls_view_state *v, const struct stalls_agg *r)
 {
 	u32 by = v->sums.by;
 	struct sums *s;
@@ -378,7 +378,7 @@ static int stalls_feed(void *state, const struct rec *r)
 	if (r->kind == REC_HOST && ((const struct rec_host *)r)->pageblock_order)
 		v->thp_order = (u8)((const struct rec_host *)r)->pageblock_order;
 	if (r->kind == REC_STALLS_AGG)
-		return agg_feed(v, (const struct stalls_agg *)r);
+		return stalls_view_agg_feed(v, (const struct stalls_agg *)r);
 	if (r->kind == REC_STALLS_STEP)
 		return step_feed(v, (const struct stalls_step_agg *)r);
 	if (r->kind == REC_STALLS_EVENT && e->ns >= v->min_ns)

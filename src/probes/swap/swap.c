@@ -51,13 +51,13 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
-static u32 options(const struct capture *c)
+static u32 swap_options(const struct capture *c)
 {
 	(void)c;
 	return (swap_takes_pages() ? OPT_RW_PAGE : 0) | (swap_has_zswap() ? OPT_ZSWAP : 0);
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int swap_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct swap_config config = {
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
@@ -67,7 +67,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-static int added(
+static int swap_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct swap_key *k = key;
@@ -85,7 +85,7 @@ static int added(
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int swap_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct swap_event e = *(const struct swap_event *)rec;
 
@@ -98,10 +98,10 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
-	.prepare = prepare,
-	.tables = {{"table", sizeof(struct swap_key), table_key_tgid, added}},
-	.record = record,
+	.options = swap_options,
+	.prepare = swap_prepare,
+	.tables = {{"table", sizeof(struct swap_key), table_key_tgid, swap_added}},
+	.record = swap_record,
 	.optional = true,
 };
 

@@ -47,7 +47,7 @@ struct swap_state {
 	bool started;
 };
 
-static bool name_matches(const char *name, const char *const *patterns)
+static bool swap_sample_name_matches(const char *name, const char *const *patterns)
 {
 	for (; *patterns; patterns++) {
 		size_t n = strlen(*patterns);
@@ -94,7 +94,8 @@ static int counters_send(struct capture *c, struct swap_state *s, s32 node, u16 
 	if (keyvals_read(path, &s->kv))
 		return 0;
 	vec_each (kv, &s->kv.items)
-		if (!rc && strlen(kv->name) < SWAP_COUNTER_LEN && name_matches(kv->name, names))
+		if (!rc && strlen(kv->name) < SWAP_COUNTER_LEN &&
+			swap_sample_name_matches(kv->name, names))
 			rc = counter_send(c, s, node, flags, kv->name, kv->value);
 	return rc;
 }
@@ -278,7 +279,7 @@ static int swap_sample(struct capture *c, void *state)
 	return rc;
 }
 
-static int survey(struct capture *c)
+static int swap_sample_survey(struct capture *c)
 {
 	int rc = sys_exists("/proc/swaps");
 	const char *missing = rc ? "the kernel has no swap: it needs CONFIG_SWAP=y" : NULL;
@@ -291,7 +292,7 @@ static int survey(struct capture *c)
 static int sample_open(struct capture *c, void *state, struct err *err)
 {
 	struct swap_state *s = state;
-	int rc = survey(c);
+	int rc = swap_sample_survey(c);
 
 	cgroup_mounts_read(&s->mounts);
 	return rc ? err_errno(err, rc, "swap") : 0;
@@ -312,7 +313,7 @@ const struct probe_sampler swap_sampler = {
 	.open = sample_open,
 	.sample = swap_sample,
 	.close = sample_close,
-	.survey = survey,
+	.survey = swap_sample_survey,
 };
 
 static bool kernel_has(const char *function)

@@ -109,7 +109,7 @@ static u64 counter_added(const struct counter *v)
 	return v ? counter_rise(v->first, v->last) : 0;
 }
 
-static u64 added(const struct swap_tables *t, const char *name)
+static u64 swap_tables_added(const struct swap_tables *t, const char *name)
 {
 	return counter_added(counter_of(t, name));
 }
@@ -124,7 +124,8 @@ static struct cell cell_added(const struct swap_tables *t, const char *name)
 /* Pages that came back from swap, wherever they were. */
 static u64 pages_back(const struct swap_tables *t)
 {
-	return added(t, "pswpin") + added(t, "zswpin") + added(t, "swpin_zero");
+	return swap_tables_added(t, "pswpin") + swap_tables_added(t, "zswpin") +
+	       swap_tables_added(t, "swpin_zero");
 }
 
 static CELL_GET(device_name)
@@ -203,7 +204,7 @@ CELL_EXPR(store_out, struct store, cell_zswap(row, "zswpout"))
 CELL_EXPR(store_written, struct store, cell_zswap(row, "zswpwb"))
 CELL_EXPR(store_in_ratio, struct store,
 	cell_zswap(row, "zswpin").type
-		? cell_ratio(added(row->view, "zswpin"), pages_back(row->view))
+		? cell_ratio(swap_tables_added(row->view, "zswpin"), pages_back(row->view))
 		: (struct cell){})
 
 static const struct cell_column compressed_columns[] = {
@@ -229,7 +230,9 @@ static int zswap_row(const struct swap_tables *t, struct table *table, struct re
 {
 	const struct counter *pool = counter_of(t, "Zswap"), *data = counter_of(t, "Zswapped");
 
-	if (!pool || !data || (!data->last && !added(t, "zswpin") && !added(t, "zswpout")))
+	if (!pool || !data ||
+		(!data->last && !swap_tables_added(t, "zswpin") &&
+			!swap_tables_added(t, "zswpout")))
 		return 0;
 	return cells_one(table, r, compressed_columns,
 		(&(const struct store){"zswap", data->last, pool->last, true}), t);
@@ -293,7 +296,7 @@ static const struct cell_table counters_table = {
 
 static void thrashing_note(const struct swap_tables *t, struct report *r)
 {
-	u64 back = pages_back(t), refaults = added(t, "workingset_refault_anon");
+	u64 back = pages_back(t), refaults = swap_tables_added(t, "workingset_refault_anon");
 
 	if (back >= BACK_MIN && counter_of(t, "workingset_refault_anon"))
 		report_note(r,

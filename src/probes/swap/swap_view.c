@@ -30,7 +30,7 @@ static const char *who_name(u8 who)
 	return who < SWAP_WHO_N ? names[who] : "unknown";
 }
 
-static const char *type_name(u8 type)
+static const char *swap_view_type_name(u8 type)
 {
 	static const char *const names[SWAP_TYPE_N] = {"in", "out", "wait", "zswap"};
 
@@ -92,7 +92,7 @@ static const struct cell_column out_columns[] = {
 
 static CELL_GET(each_type_cell)
 {
-	return cell_text(type_name(((const struct swap_event *)row->sums)->type));
+	return cell_text(swap_view_type_name(((const struct swap_event *)row->sums)->type));
 }
 
 static CELL_GET(each_who_cell)
@@ -160,7 +160,7 @@ static int swap_init(void *state, const struct view_options *o, struct err *err)
 	return by_sums_init(&v->out, &out_spec, &swap_view, o, err);
 }
 
-static int agg_feed(struct by_sums *b, const struct swap_agg *r)
+static int swap_view_agg_feed(struct by_sums *b, const struct swap_agg *r)
 {
 	struct key k = {.task = by_task_key(b->by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
 	struct sums *s;
@@ -199,11 +199,11 @@ static int swap_feed(void *state, const struct rec *rec)
 	const struct swap_event *e = (const void *)rec;
 
 	if (rec->kind == REC_SWAP_AGG && r->type == SWAP_OUT)
-		return agg_feed(&v->out, r);
+		return swap_view_agg_feed(&v->out, r);
 	if (rec->kind == REC_SWAP_AGG && (r->type == SWAP_IN || r->type == SWAP_ZSWAP)) {
 		int rc = r->count ? swapin_feed(&v->swapin, r) : 0;
 
-		return rc ? rc : agg_feed(&v->in, r);
+		return rc ? rc : swap_view_agg_feed(&v->in, r);
 	}
 	if (rec->kind == REC_SWAP_EVENT)
 		return v->min_ns && (e->type != SWAP_WAIT || e->ns < v->min_ns)

@@ -119,7 +119,7 @@ static struct syscalls_wish wish_of(const struct capture *c)
 }
 
 /* Before its view is made. */
-static int opts_check(struct request *r, void *opts, struct err *err)
+static int syscalls_opts_check(struct request *r, void *opts, struct err *err)
 {
 	const struct syscalls_opts *o = opts;
 
@@ -138,7 +138,7 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 	return err_hint(err, "--flight --dump-on 'slow>200ms' shows what came before");
 }
 
-static u32 options(const struct capture *c)
+static u32 syscalls_probe_options(const struct capture *c)
 {
 	struct syscalls_wish w = wish_of(c);
 
@@ -194,14 +194,14 @@ static u32 key_size(const struct capture *c)
 							     : SYSCALLS_KEY_LEAST;
 }
 
-static u32 key_tgid(const void *key)
+static u32 syscalls_key_tgid(const void *key)
 {
 	const struct syscalls_key *k = key;
 
 	return k->tgid_abi & ((1U << SYSCALLS_KEY_ABI) - 1);
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int syscalls_probe_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct syscalls_wish w = wish_of(c);
 	struct syscalls_probe_config *config = calloc(1, sizeof(*config));
@@ -224,7 +224,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return rc;
 }
 
-static void value_add(void *to, const void *cpu)
+static void syscalls_value_add(void *to, const void *cpu)
 {
 	struct syscalls_value *sum = to;
 	const struct syscalls_value *v = cpu;
@@ -251,7 +251,7 @@ static void value_add(void *to, const void *cpu)
 		sum->hist[i] += v->hist[i];
 }
 
-static void value_subtract(void *from, const void *before)
+static void syscalls_value_subtract(void *from, const void *before)
 {
 	struct syscalls_value *v = from;
 	const struct syscalls_value *last = before;
@@ -270,7 +270,7 @@ static void value_subtract(void *from, const void *before)
 }
 
 static const struct table_values values = {
-	sizeof(struct syscalls_value), value_add, value_subtract};
+	sizeof(struct syscalls_value), syscalls_value_add, syscalls_value_subtract};
 
 static int call_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
@@ -283,7 +283,7 @@ static int call_added(
 	struct syscalls_agg r = REC_INIT(struct syscalls_agg, REC_SYSCALLS_AGG, 0);
 
 	memcpy(&k, key, key_size(c));
-	who = (__typeof__(who)){key_tgid(&k), k.tid, k.ustack, 0};
+	who = (__typeof__(who)){syscalls_key_tgid(&k), k.tid, k.ustack, 0};
 	names_added(c->names, stacks, &who, v, &r);
 	r.nr = k.nr;
 	r.abi = (u8)(k.tgid_abi >> SYSCALLS_KEY_ABI);
@@ -376,7 +376,8 @@ static int call_record(struct capture *c, const struct stack_maps *stacks, const
 	return syscalls_call_send(c, e);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int syscalls_record(
+	struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	if (rec->kind == REC_SYSCALLS_CALL)
 		return call_record(c, stacks, rec);
@@ -389,8 +390,8 @@ static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct syscalls_state),
-	.options = options,
-	.prepare = prepare,
+	.options = syscalls_probe_options,
+	.prepare = syscalls_probe_prepare,
 	.attach = flight_attach,
 	.close = flight_close,
 	.snapshot = flight_snapshot,
@@ -398,7 +399,7 @@ static const struct probe_bpf bpf = {
 		{
 			{.map = "calls",
 				.key_size = sizeof(struct syscalls_key),
-				.tgid = key_tgid,
+				.tgid = syscalls_key_tgid,
 				.added = call_added,
 				.values = &values},
 			{.map = "errors",
@@ -408,7 +409,7 @@ static const struct probe_bpf bpf = {
 				.values = &table_sum,
 				.derived = true},
 		},
-	.record = record,
+	.record = syscalls_record,
 	.single = true,
 	.frequent = true,
 };
@@ -466,7 +467,7 @@ static const struct opt_group own_groups[] = {{"System calls", own, ARRAY_SIZE(o
 static const struct probe_options own_options = {
 	.size = sizeof(struct syscalls_opts),
 	.groups = own_groups,
-	.check = opts_check,
+	.check = syscalls_opts_check,
 };
 
 const struct probe probe_syscalls = {

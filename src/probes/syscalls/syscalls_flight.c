@@ -201,7 +201,7 @@ static bool seen_before(const slots_t *slots, size_t first, size_t i)
 }
 
 /* The last call of the thread of i. */
-static const struct syscalls_slot *last_of(const slots_t *slots, size_t i)
+static const struct syscalls_slot *syscalls_flight_last_of(const slots_t *slots, size_t i)
 {
 	const struct syscalls_slot *last = &slots->v[i];
 
@@ -227,7 +227,7 @@ static int underway_send(
 	int rc = 0;
 
 	for (size_t i = first; i < slots->n && !rc; i++) {
-		const struct syscalls_slot *s = last_of(slots, i);
+		const struct syscalls_slot *s = syscalls_flight_last_of(slots, i);
 		struct syscalls_call e =
 			REC_INIT(struct syscalls_call, REC_SYSCALLS_KEPT, clock_mono_ns());
 
@@ -244,7 +244,7 @@ static int underway_send(
 	return rc;
 }
 
-static u64 kept_read(const struct syscalls_state *s, u32 ring)
+static u64 syscalls_flight_kept_read(const struct syscalls_state *s, u32 ring)
 {
 	u64 sum = 0;
 
@@ -262,7 +262,7 @@ static int dump_send(struct capture *c, struct syscalls_dump *d)
 	int rc = ring_read(s, d, &slots);
 	size_t n = MIN(slots.n, (size_t)s->ring_calls);
 
-	d->kept = s->dumped[d->ring] = kept_read(s, d->ring);
+	d->kept = s->dumped[d->ring] = syscalls_flight_kept_read(s, d->ring);
 	if (!d->by_process) {
 		names_cgroup(c->names, d->key - 1);
 		d->key--;
@@ -325,7 +325,7 @@ int flight_snapshot(struct capture *c, struct attached *a, const struct stack_ma
 		struct syscalls_ring ring;
 
 		if (bpf_map_lookup_elem(s->rings_map, &i, &ring) || !ring.owner ||
-			kept_read(s, i) == s->dumped[i])
+			syscalls_flight_kept_read(s, i) == s->dumped[i])
 			continue;
 		d.key = ring.owner;
 		d.ring = i;

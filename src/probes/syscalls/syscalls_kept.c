@@ -55,7 +55,7 @@ static const char *line_of(struct report *r, const struct syscalls_call *c)
 	return report_textn(r, str_get(&s), s.len);
 }
 
-static const char *name_of(struct report *r, const struct syscalls_call *c)
+static const char *syscalls_kept_name_of(struct report *r, const struct syscalls_call *c)
 {
 	_cleanup_str_ struct str s = {};
 
@@ -90,7 +90,7 @@ static CELL_GET(line_cell)
 
 static CELL_GET(name_cell)
 {
-	return cell_text(name_of(r, row->sums));
+	return cell_text(syscalls_kept_name_of(r, row->sums));
 }
 
 static bool has_ended(const struct syscalls_call *c)

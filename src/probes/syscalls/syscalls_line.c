@@ -185,7 +185,7 @@ static void hex_add(struct str *s, u64 v)
 }
 
 /* Numbers and names. false: it is an address. */
-static bool value_add(struct line *l, u32 i)
+static bool syscalls_line_value_add(struct line *l, u32 i)
 {
 	u64 v = l->c->args[i];
 
@@ -246,7 +246,8 @@ static void arg_add(struct line *l, u32 i)
 
 	if (flags)
 		flags_add(l->s, flags, (u32)l->c->args[i]);
-	else if (!value_add(l, i) && !syscalls_pointed_add(l->s, l->c, l->args[i], i)) {
+	else if (!syscalls_line_value_add(l, i) &&
+		 !syscalls_pointed_add(l->s, l->c, l->args[i], i)) {
 		if (l->args[i] == ARG_IOCTL_ARG)
 			hex_add(l->s, l->c->args[i]);
 		else

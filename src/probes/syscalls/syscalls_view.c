@@ -34,7 +34,7 @@ struct sums {
 	"name of the call; of 32-bit programs (int 0x80) with compat: before it, of x32 " \
 	"ones with x32:"
 
-static const char *call_text(struct report *r, const struct key *k)
+static const char *syscalls_view_call_text(struct report *r, const struct key *k)
 {
 	_cleanup_str_ struct str s = {};
 
@@ -44,7 +44,7 @@ static const char *call_text(struct report *r, const struct key *k)
 
 static CELL_GET(call_cell)
 {
-	return cell_text(call_text(r, row->key));
+	return cell_text(syscalls_view_call_text(r, row->key));
 }
 
 /* Not known with --no-times. */
@@ -171,7 +171,7 @@ static int syscalls_init(void *state, const struct view_options *o, struct err *
 	return rc ? rc : by_sums_init(&v->errors, &error_spec, &syscalls_view, o, err);
 }
 
-static int agg_feed(struct syscalls_view_state *v, const struct syscalls_agg *r)
+static int syscalls_view_agg_feed(struct syscalls_view_state *v, const struct syscalls_agg *r)
 {
 	u32 by = v->calls.by;
 	struct key k = {.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
@@ -224,7 +224,7 @@ static int syscalls_feed(void *state, const struct rec *r)
 
 	switch (r->kind) {
 	case REC_SYSCALLS_AGG:
-		return agg_feed(v, (const void *)r);
+		return syscalls_view_agg_feed(v, (const void *)r);
 	case REC_SYSCALLS_ERROR:
 		return error_feed(v, (const void *)r);
 	case REC_SYSCALLS_CALL:

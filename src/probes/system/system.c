@@ -104,7 +104,7 @@ struct system {
 	u64 last_ns;
 };
 
-static bool name_matches(const char *name, const char *const *patterns)
+static bool system_name_matches(const char *name, const char *const *patterns)
 {
 	for (; *patterns; patterns++) {
 		size_t n = strlen(*patterns);
@@ -125,8 +125,9 @@ static int file_choose(struct watched_file *f)
 		const char *name = f->kv.items.v[i].name;
 		struct watched w = {.at = (u32)i};
 
-		if (strlen(name) >= sizeof(w.name) || (f->only && !name_matches(name, f->only)) ||
-			name_matches(name, f->not ))
+		if (strlen(name) >= sizeof(w.name) ||
+			(f->only && !system_name_matches(name, f->only)) ||
+			system_name_matches(name, f->not ))
 			continue;
 		strcpy(w.name, name);
 		rc = vec_push(&f->list, w);
@@ -225,7 +226,7 @@ static int survey_file(struct capture *c, const char *data, const char *path)
 	return capture_method(c, data, rc ? NULL : path, rc ? strerror(-rc) : NULL);
 }
 
-static int survey(struct capture *c)
+static int system_survey(struct capture *c)
 {
 	struct pressure p;
 	struct thp thp;
@@ -247,7 +248,7 @@ static int survey(struct capture *c)
 static int system_open(struct capture *c, void *state, struct err *err)
 {
 	struct system *s = state;
-	int rc = survey(c);
+	int rc = system_survey(c);
 
 	s->files[0] = (struct watched_file){
 		.path = "/proc/vmstat",
@@ -310,7 +311,7 @@ static const struct probe_sampler sampler = {
 	.open = system_open,
 	.sample = system_sample,
 	.close = system_close,
-	.survey = survey,
+	.survey = system_survey,
 };
 
 static const struct kind kinds[] = {

@@ -13,7 +13,7 @@
 #define WATCHED_NS (4 * EVERY_NS) /* by somebody, who sees none of them: only findings need them \
 				   */
 
-static int room_make(struct system_counts *s)
+static int system_counts_room_make(struct system_counts *s)
 {
 	int rc = 0;
 
@@ -46,7 +46,7 @@ int system_counts_send(struct capture *c, struct system_counts *s, u64 now_ns)
 	if (!c->ending && now_ns < s->next_ns)
 		return 0;
 	s->next_ns = now_ns + (c->opt.watch_ns ? WATCHED_NS : EVERY_NS);
-	rc = room_make(s);
+	rc = system_counts_room_make(s);
 	for (size_t i = 0; counts[i].name && !rc; i++) {
 		u64 value;
 

@@ -39,7 +39,7 @@ int system_threads_find(struct system_threads *t)
 	return rc;
 }
 
-static int thread_send(struct capture *c, struct system_thread *one, u64 tick_ns)
+static int system_thread_send(struct capture *c, struct system_thread *one, u64 tick_ns)
 {
 	struct system_value r = REC_INIT(struct system_value, REC_SYSTEM_VALUE, 0);
 	struct proc_stat st;
@@ -60,7 +60,7 @@ int system_threads_send(struct capture *c, struct system_threads *t)
 	int rc = 0;
 
 	vec_each (one, &t->all)
-		rc = rc ? rc : thread_send(c, one, t->tick_ns);
+		rc = rc ? rc : system_thread_send(c, one, t->tick_ns);
 	return rc;
 }
 

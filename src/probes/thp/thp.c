@@ -146,7 +146,7 @@ static u32 arguments(void)
 	return known;
 }
 
-static u32 options(const struct capture *c)
+static u32 thp_options(const struct capture *c)
 {
 	return (c->opt.gentle ? 0 : OPT_COUNTED) |
 	       (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0) | arguments();
@@ -165,7 +165,7 @@ static u64 free_pages_find(void)
 	return address;
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int thp_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct thp_config config = {
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
@@ -177,7 +177,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-static int added(
+static int thp_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct thp_key *k = key;
@@ -194,7 +194,7 @@ static int added(
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int thp_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct thp_event e = *(const struct thp_event *)rec;
 
@@ -207,10 +207,10 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
-	.prepare = prepare,
-	.tables = {{"sums", sizeof(struct thp_key), table_key_tgid, added}},
-	.record = record,
+	.options = thp_options,
+	.prepare = thp_prepare,
+	.tables = {{"sums", sizeof(struct thp_key), table_key_tgid, thp_added}},
+	.record = thp_record,
 };
 
 static const struct kind kinds[] = {

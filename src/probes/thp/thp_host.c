@@ -171,7 +171,7 @@ static int result_count(void *arg, u64 value, const char *name)
 static const struct value_names results = {
 	"huge_memory", "mm_collapse_huge_page", "scan_result", "SCAN_", NULL};
 
-static int tell(struct capture *c, bool send)
+static int thp_host_tell(struct capture *c, bool send)
 {
 	const char *method;
 	int named = value_names_read(&results, send ? result_send : result_count, c, &method);
@@ -194,13 +194,13 @@ static int tell(struct capture *c, bool send)
 
 static int host_survey(struct capture *c)
 {
-	return tell(c, false);
+	return thp_host_tell(c, false);
 }
 
-static int host_open(struct capture *c, void *state, struct err *err)
+static int thp_host_open(struct capture *c, void *state, struct err *err)
 {
 	struct host *h = state;
-	int rc = tell(c, true);
+	int rc = thp_host_tell(c, true);
 
 	h->begin_ns = clock_mono_ns();
 	h->look_ns = h->begin_ns + LOOK_NS;
@@ -215,7 +215,7 @@ static bool look_is_due(const struct capture *c, const struct host *h, u64 now_n
 	return c->ending || ((h->resident.scope.by_task || !c->opt.gentle) && now_ns >= h->look_ns);
 }
 
-static int host_sample(struct capture *c, void *state)
+static int thp_host_sample(struct capture *c, void *state)
 {
 	struct host *h = state;
 	struct sender to = {.c = c, .h = h};
@@ -240,7 +240,7 @@ static int host_sample(struct capture *c, void *state)
 	return rc;
 }
 
-static void host_close(void *state)
+static void thp_host_close(void *state)
 {
 	struct host *h = state;
 
@@ -253,8 +253,8 @@ static void host_close(void *state)
 const struct probe_sampler thp_sampler = {
 	.size = sizeof(struct host),
 	.every_ns = EVERY_NS,
-	.open = host_open,
-	.sample = host_sample,
-	.close = host_close,
+	.open = thp_host_open,
+	.sample = thp_host_sample,
+	.close = thp_host_close,
 	.survey = host_survey,
 };

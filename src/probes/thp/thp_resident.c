@@ -49,7 +49,7 @@ static bool has_root(const struct resident *r, u32 pid)
 	return false;
 }
 
-static bool in_scope(struct resident *r, u32 pid)
+static bool thp_resident_in_scope(struct resident *r, u32 pid)
 {
 	if (proc_scope_is_self(&r->scope, pid) || (r->scope.by_task && !has_root(r, pid)))
 		return false;
@@ -77,7 +77,7 @@ static int biggest_find(struct resident *r)
 		if (proc_statm_read(pid, &m))
 			continue;
 		b.resident_bytes = m.resident_pages * (u64)sysconf(_SC_PAGESIZE);
-		if (b.resident_bytes >= MIN_BYTES && in_scope(r, b.pid))
+		if (b.resident_bytes >= MIN_BYTES && thp_resident_in_scope(r, b.pid))
 			rc = vec_push(&r->big, b);
 	}
 	if (r->big.n)
@@ -116,7 +116,7 @@ static u64 cgroup_of(const struct capture *c, struct resident *r, u32 pid)
 	return r->group.id;
 }
 
-static int process_look(struct capture *c, struct resident *r, u32 pid, u64 bytes)
+static int thp_resident_process_look(struct capture *c, struct resident *r, u32 pid, u64 bytes)
 {
 	struct thp_process p = REC_INIT(struct thp_process, REC_THP_PROCESS, 0);
 	struct smaps_sum sum;
@@ -159,7 +159,7 @@ int resident_look(struct capture *c, struct resident *r)
 			continue;
 		}
 		left -= pages;
-		rc = process_look(c, r, r->big.v[i].pid, r->big.v[i].resident_bytes);
+		rc = thp_resident_process_look(c, r, r->big.v[i].pid, r->big.v[i].resident_bytes);
 	}
 	if (!rc && c->ending && !r->told && r->left_out)
 		rc = capture_note(c, NOTE_NOT_CHECKED,

@@ -205,7 +205,7 @@ static int thp_init(void *state, const struct view_options *o, struct err *err)
 	return by_sums_init(&v->sums, &spec, &thp_view, o, err);
 }
 
-static int agg_feed(struct thp_state *v, const struct thp_agg *r)
+static int thp_view_agg_feed(struct thp_state *v, const struct thp_agg *r)
 {
 	struct by_task_key k =
 		by_task_key(v->sums.by, r->tgid, r->tid, r->cgroup, r->stack, r->comm);
@@ -228,7 +228,7 @@ static int agg_feed(struct thp_state *v, const struct thp_agg *r)
 }
 
 /* The symptoms are tested on single events too. */
-static int event_feed(struct thp_state *v, const struct thp_event *e)
+static int thp_view_event_feed(struct thp_state *v, const struct thp_event *e)
 {
 	struct thp_agg r = {
 		.tgid = e->tgid,
@@ -256,9 +256,9 @@ static int thp_feed(void *state, const struct rec *r)
 
 	switch (r->kind) {
 	case REC_THP_AGG:
-		return agg_feed(v, (const struct thp_agg *)r);
+		return thp_view_agg_feed(v, (const struct thp_agg *)r);
 	case REC_THP_EVENT:
-		return event_feed(v, (const struct thp_event *)r);
+		return thp_view_event_feed(v, (const struct thp_event *)r);
 	case REC_THP_VALUE:
 		return thp_tables_value(&v->tables, (const struct thp_value *)r);
 	case REC_THP_PROCESS:

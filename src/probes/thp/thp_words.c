@@ -64,7 +64,8 @@ static const struct meaning of_sizes[] = {
 	{"/shmem_enabled", "never", "no pages of this size in shared memory"},
 };
 
-static const char *find(const struct meaning *m, size_t n, const char *setting, const char *value)
+static const char *thp_words_find(
+	const struct meaning *m, size_t n, const char *setting, const char *value)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(m[i].setting, setting) && (!m[i].value || !strcmp(m[i].value, value)))
@@ -77,6 +78,6 @@ const char *thp_setting_meaning(const char *setting, const char *value)
 	const char *slash = strchr(setting, '/');
 
 	if (slash && !strncmp(setting, "hugepages-", 10))
-		return find(of_sizes, ARRAY_SIZE(of_sizes), slash, value);
-	return find(meanings, ARRAY_SIZE(meanings), setting, value);
+		return thp_words_find(of_sizes, ARRAY_SIZE(of_sizes), slash, value);
+	return thp_words_find(meanings, ARRAY_SIZE(meanings), setting, value);
 }

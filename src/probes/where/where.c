@@ -108,7 +108,7 @@ static const struct probe_sampler sampler = {
 
 /* It looks at what processes have open, at control groups that were removed and, over a time, at
  * who pushes whose files out of the page cache. */
-static void beside(const struct request *r, void *opts, struct company *ret)
+static void where_beside(const struct request *r, void *opts, struct company *ret)
 {
 	static const char *const now[] = {"holders", "cgroups", NULL};
 	static const char *const longer[] = {"holders", "cgroups", "cache", NULL};
@@ -161,7 +161,7 @@ static const struct opt own[] = {
 
 static const struct opt_group own_groups[] = {{"Pages", own, ARRAY_SIZE(own)}, {}};
 
-static int opts_check(struct request *r, void *opts, struct err *err)
+static int where_opts_check(struct request *r, void *opts, struct err *err)
 {
 	const struct where_opts *o = opts;
 
@@ -182,7 +182,7 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 static const struct probe_options own_options = {
 	.size = sizeof(struct where_opts),
 	.groups = own_groups,
-	.check = opts_check,
+	.check = where_opts_check,
 };
 
 const struct probe probe_where = {
@@ -211,7 +211,7 @@ const struct probe probe_where = {
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),
 	.view = &where_view,
-	.beside = beside,
+	.beside = where_beside,
 	.borrows = true,
 	.aside = true,
 	.cheap = true,

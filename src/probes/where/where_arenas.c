@@ -120,7 +120,7 @@ static void largest_take(struct sums *s, u64 kept)
 	}
 }
 
-static struct sums sums_of(const struct where_arenas *a, u32 tgid)
+static struct sums where_arenas_sums_of(const struct where_arenas *a, u32 tgid)
 {
 	struct sums s = {};
 
@@ -162,7 +162,7 @@ static void arena_max_try(struct report *r, struct finding *f, const struct sums
 void where_arenas_advise(
 	const struct where_arenas *a, const struct where_ledger *l, struct report *r)
 {
-	struct sums s = sums_of(a, l->tgid);
+	struct sums s = where_arenas_sums_of(a, l->tgid);
 	char kept[UNIT_BUF], trim[UNIT_BUF], used[UNIT_BUF];
 	struct finding *f;
 

@@ -110,7 +110,7 @@ int where_census_send(struct capture *c, struct where *w)
 	return capture_emit(c, &r.h);
 }
 
-static u64 rows_sum(const struct where_ledger *l, u32 kind)
+static u64 where_census_rows_sum(const struct where_ledger *l, u32 kind)
 {
 	u64 sum = 0;
 	s64 rest = where_rest(l);
@@ -184,7 +184,7 @@ int where_census_report(
 			.mapped_bytes = s->mapped[k] * s->page_bytes,
 			.charged_bytes = s->has_charged ? s->charged[k] * s->page_bytes : 0,
 			.has_ledger = l && kinds[k].rows,
-			.ledger = l && kinds[k].rows ? rows_sum(l, k) : 0,
+			.ledger = l && kinds[k].rows ? where_census_rows_sum(l, k) : 0,
 		};
 
 		if (s->pages[k] || kinds[k].rows)

@@ -10,14 +10,14 @@ CELL_EXPR(bytes_cell, struct cgroup_dying,
 	cell_u64(e->dying *(CGROUP_DYING_BYTES + CGROUP_DYING_CPU_BYTES * r->stream->host.cpus)))
 CELL_EXPR(free_cell, struct cgroup_dying, cell_text("echo 3 > /proc/sys/vm/drop_caches"))
 
-static const char *place(struct report *r, const struct cgroup_dying *d)
+static const char *where_dying_place(struct report *r, const struct cgroup_dying *d)
 {
 	return d->below ? stream_cgroup(r->stream, d->below) : NULL;
 }
 
-CELL_EXPR(place_cell, struct cgroup_dying, cell_text(place(r, e)))
+CELL_EXPR(place_cell, struct cgroup_dying, cell_text(where_dying_place(r, e)))
 CELL_EXPR(there_cell, struct cgroup_dying,
-	place(r, e) && e->below_dying ? cell_u64(e->below_dying) : (struct cell){})
+	where_dying_place(r, e) && e->below_dying ? cell_u64(e->below_dying) : (struct cell){})
 
 static const struct cell_column columns[] = {
 	CELL_NUMBER(struct cgroup_dying, dying, "dying_groups", "KEPT", UNIT_COUNT,

@@ -51,7 +51,7 @@ void where_evictions_reset(struct where_evictions *e)
 	e->seen = false;
 }
 
-static int agg_feed(struct where_evictions *e, const struct cache_agg *r)
+static int where_evictions_agg_feed(struct where_evictions *e, const struct cache_agg *r)
 {
 	struct pair key = {r->tgid, r->flags & CACHE_BY_KSWAPD ? 0 : r->evictor};
 	struct reader *p;
@@ -99,7 +99,7 @@ bool where_evictions_feed(struct where_evictions *e, const struct rec *r, int *r
 	const struct cache_sampled *s = (const void *)r;
 
 	if (r->kind == REC_CACHE_AGG) {
-		*ret_rc = agg_feed(e, (const void *)r);
+		*ret_rc = where_evictions_agg_feed(e, (const void *)r);
 		return true;
 	}
 	if (r->kind == REC_CACHE_FILE) {
@@ -114,7 +114,8 @@ bool where_evictions_feed(struct where_evictions *e, const struct rec *r, int *r
 }
 
 /* What so many pages that were looked at stand for. */
-static u64 bytes_of(const struct where_evictions *e, const struct report *r, u64 count)
+static u64 where_evictions_bytes_of(
+	const struct where_evictions *e, const struct report *r, u64 count)
 {
 	double times = e->on_ns ? MAX(1.0, (double)e->covered_ns / (double)e->on_ns) : 1.0;
 
@@ -129,7 +130,7 @@ static const struct reader *reader_of(const struct row_of *row, const u32 *tgid)
 	return groups_find(&((const struct where_evictions *)row->view)->readers, tgid);
 }
 
-static struct cell group_of(struct report *r, const struct reader *of)
+static struct cell where_evictions_group_of(struct report *r, const struct reader *of)
 {
 	return cell_text(of && of->cgroup ? stream_cgroup(r->stream, of->cgroup) : NULL);
 }
@@ -141,7 +142,7 @@ static CELL_GET(victim_cell)
 
 static CELL_GET(group_cell)
 {
-	return group_of(r, reader_of(row, &PAIR(row)->victim));
+	return where_evictions_group_of(r, reader_of(row, &PAIR(row)->victim));
 }
 
 static CELL_GET(evictor_cell)
@@ -156,7 +157,8 @@ static CELL_GET(by_cell)
 
 static CELL_GET(by_group_cell)
 {
-	return group_of(r, PAIR(row)->evictor ? reader_of(row, &PAIR(row)->evictor) : NULL);
+	return where_evictions_group_of(
+		r, PAIR(row)->evictor ? reader_of(row, &PAIR(row)->evictor) : NULL);
 }
 
 static CELL_GET(part_cell)
@@ -166,7 +168,7 @@ static CELL_GET(part_cell)
 	return cell_ratio(((const struct lost *)row->sums)->count, victim ? victim->count : 0);
 }
 
-CELL_EXPR(bytes_cell, struct lost, cell_u64(bytes_of(row->view, r, e->count)))
+CELL_EXPR(bytes_cell, struct lost, cell_u64(where_evictions_bytes_of(row->view, r, e->count)))
 CELL_EXPR(after_cell, struct lost, e->count ? cell_u64(e->total_ns / e->count) : (struct cell){})
 
 static const struct cell_column columns[] = {
@@ -244,12 +246,12 @@ static void lost_tell(const struct where_evictions *e, struct report *r)
 		report_note(r,
 			"Both tables of evictions leave out %s that was read back: memwhy keeps "
 			"apart %u processes, and there were more",
-			fmt_bytes(buf, bytes_of(e, r, e->pair_lost)), READERS_MOST);
+			fmt_bytes(buf, where_evictions_bytes_of(e, r, e->pair_lost)), READERS_MOST);
 	if (e->file_lost)
 		report_note(r,
 			"evicted_files leaves out %s that was read back, as there were more files "
 			"than it has room for; evictions includes it",
-			fmt_bytes(buf, bytes_of(e, r, e->file_lost)));
+			fmt_bytes(buf, where_evictions_bytes_of(e, r, e->file_lost)));
 }
 
 int where_evictions_report(const struct where_evictions *e, struct report *r)

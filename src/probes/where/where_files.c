@@ -142,7 +142,7 @@ static int largest_take(struct files *f, const struct inodes_file *i, u32 path)
 	return 0;
 }
 
-static int file_take(void *arg, const struct inodes_file *i)
+static int where_file_take(void *arg, const struct inodes_file *i)
 {
 	struct files *f = arg;
 	struct kept k = {i->pages, i->group, 0, f->at->row, i->flags, f->system};
@@ -184,7 +184,7 @@ static int place_walk(struct files *f, const struct place *p, int fd)
 	/* where the name itself keeps the file (simple_mknod(), ramfs_mknod(), 6.18) */
 	bool pinned = p->row == WHERE_TMPFS || !strcmp(p->type, "ramfs");
 	struct inodes_taker t = {f, LEAST_BYTES / f->page_bytes, pinned, f->until_ns, &f->groups,
-		walk_begin, file_take};
+		walk_begin, where_file_take};
 	struct inodes_sum sum;
 	u64 sb = inodes_of(f->w->inodes, fd, p->of);
 	int rc;
@@ -203,7 +203,7 @@ static int place_walk(struct files *f, const struct place *p, int fd)
 }
 
 /* Not opened: those without pages in memory, and those whose server may not answer. */
-static bool is_left_out(const char *type)
+static bool where_files_is_left_out(const char *type)
 {
 	static const char *const types[] = {"proc", "sysfs", "cgroup", "cgroup2", "devpts",
 		"mqueue", "securityfs", "debugfs", "tracefs", "bpf", "pstore", "configfs",
@@ -251,7 +251,8 @@ static int mounts_walk(struct files *f)
 
 			if (memfs_is(m->fstype))
 				p.row = WHERE_TMPFS;
-			if (!rc && (strcmp(m->root, "/") != 0) == part && !is_left_out(m->fstype))
+			if (!rc && (strcmp(m->root, "/") != 0) == part &&
+				!where_files_is_left_out(m->fstype))
 				rc = mount_walk(f, &p);
 		}
 	return rc;

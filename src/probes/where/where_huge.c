@@ -16,7 +16,7 @@ static const char *error_text(const struct where_ledger *l, struct report *r)
 	return report_text(r, ", give or take %s", fmt_bytes(buf, l->parts[WHERE_P_HUGE_ERROR]));
 }
 
-static const char *confidence(const struct where_ledger *l)
+static const char *where_huge_confidence(const struct where_ledger *l)
 {
 	if (l->parts[WHERE_P_HUGE_GUESS])
 		return "low: this kernel does not tell which pages are huge (6.7 does), so fully "
@@ -45,7 +45,7 @@ void where_huge_advise(const struct where_ledger *l, struct report *r)
 	error = error_text(l, r);
 	f->title = report_text(r, "%s (pid %u) has %s of only zeros in huge pages",
 		stream_string(r->stream, l->name) ?: "?", l->tgid, part);
-	f->confidence = confidence(l);
+	f->confidence = where_huge_confidence(l);
 	finding_line(r, f->evidence, "%s of %s in huge pages are zero%s", part,
 		fmt_bytes(all, l->parts[WHERE_P_ANON_HUGE]), error);
 	f->why = "The first write to any byte of a huge page takes all 2 MiB of it.";

@@ -73,8 +73,8 @@ static int processes_read(struct where *w, struct processes *p)
 	return rc;
 }
 
-static int process_send(struct capture *c, struct where *w, u32 row, u32 pid, u64 bytes, u64 count,
-	const char *detail)
+static int where_owners_process_send(struct capture *c, struct where *w, u32 row, u32 pid,
+	u64 bytes, u64 count, const char *detail)
 {
 	struct where_owner o = owner_of(row, bytes);
 
@@ -116,7 +116,7 @@ static int top_send(struct capture *c, struct where *w, const struct processes *
 
 	for (u32 i = 0; i < of->n && !rc; i++)
 		if (of->key[i] >= least)
-			rc = process_send(
+			rc = where_owners_process_send(
 				c, w, row, p->list.v[of->at[i]].pid, of->key[i], 0, detail);
 	return rc;
 }
@@ -128,7 +128,7 @@ static int stacks_send(struct capture *c, struct where *w, const struct processe
 
 	for (u32 i = 0; i < of->n && !rc; i++)
 		if (of->key[i] * STACK_BYTES >= LEAST_BYTES)
-			rc = process_send(c, w, WHERE_STACKS, p->list.v[of->at[i]].pid,
+			rc = where_owners_process_send(c, w, WHERE_STACKS, p->list.v[of->at[i]].pid,
 				of->key[i] * STACK_BYTES, of->key[i], "its threads");
 	return rc;
 }
@@ -154,7 +154,7 @@ static int processes_send(struct capture *c, struct where *w)
 		asked_offer(p, keyvals_get_or(&w->meminfo, "Hugetlb", 0) >
 				       keyvals_get_or(&w->meminfo, "HugePages_Free", 0) * huge);
 	for (u32 i = 0; i < p->anon.n && !rc; i++)
-		rc = process_send(c, w, WHERE_ANON, p->list.v[p->anon.at[i]].pid,
+		rc = where_owners_process_send(c, w, WHERE_ANON, p->list.v[p->anon.at[i]].pid,
 			p->anon.key[i] * page, 0, "");
 	if (!rc)
 		rc = top_send(c, w, p, &p->tables, WHERE_PAGE_TABLES, 1, "");

@@ -134,7 +134,8 @@ static u32 row_of(const struct subject *s, const struct mapping *m)
 }
 
 /* Mappings of one file are one owner; those of none are told by their addresses. */
-static u32 name_of(struct capture *c, const struct subject *s, const struct mapping *m)
+static u32 where_process_name_of(
+	struct capture *c, const struct subject *s, const struct mapping *m)
 {
 	char name[64];
 
@@ -149,7 +150,7 @@ static u32 name_of(struct capture *c, const struct subject *s, const struct mapp
 static int owner_add(
 	struct capture *c, struct subject *s, const struct mapping *m, u32 row, u64 bytes)
 {
-	struct owner_key key = {row, name_of(c, s, m)};
+	struct owner_key key = {row, where_process_name_of(c, s, m)};
 	struct where_owner *o;
 
 	if (!bytes || !key.name)
@@ -162,21 +163,21 @@ static int owner_add(
 	return 0;
 }
 
-static void row_add(struct where_ledger *l, u32 row, u64 bytes)
+static void where_process_row_add(struct where_ledger *l, u32 row, u64 bytes)
 {
 	where_set(l, row, l->bytes[row] + bytes);
 }
 
 /* Pages of a file that the process has written to privately are anonymous. */
-static int mapping_add(struct capture *c, struct subject *s, struct where_ledger *l,
+static int where_process_mapping_add(struct capture *c, struct subject *s, struct where_ledger *l,
 	const struct mapping *m, const struct smaps_rss *v)
 {
 	u32 row = row_of(s, m);
 	u64 own = row == WHERE_FILES ? MIN(v->anon_bytes, v->rss_bytes) : 0;
 	int rc = owner_add(c, s, m, WHERE_FILE_PRIVATE, own);
 
-	row_add(l, WHERE_FILE_PRIVATE, own);
-	row_add(l, row, v->rss_bytes - own);
+	where_process_row_add(l, WHERE_FILE_PRIVATE, own);
+	where_process_row_add(l, row, v->rss_bytes - own);
 	l->total_bytes += v->rss_bytes;
 	l->parts[WHERE_P_SWAP] += v->swap_bytes;
 	l->parts[WHERE_P_PSS] += v->pss_bytes;
@@ -195,7 +196,7 @@ static void kept_take(struct where_ledger *l, u32 row, u32 kept_row, u64 kept)
 	where_set(l, row, l->bytes[row] - part);
 }
 
-static void heap_take(const struct subject *s, struct where_ledger *l)
+static void where_process_heap_take(const struct subject *s, struct where_ledger *l)
 {
 	u64 main = 0, others = 0;
 
@@ -375,10 +376,10 @@ static int ledger_fill(
 	if (!proc_label_read(s->pid, &w->label))
 		l->name = names_string(c->names, str_get(&w->label));
 	while (!rc && mapping_rss_next(&s->maps, &s->rss, &at))
-		rc = mapping_add(c, s, l, at.map, at.rss);
+		rc = where_process_mapping_add(c, s, l, at.map, at.rss);
 	if (!proc_status_read((int)s->pid, &st))
 		where_set_part(l, WHERE_P_PAGE_TABLES, st.vm_pte_bytes);
-	heap_take(s, l);
+	where_process_heap_take(s, l);
 	if (!rc && c->ending)
 		huge_fill(s, l);
 	return rc;
@@ -419,7 +420,7 @@ static int memory_look(struct where *w, struct subject *s)
 }
 
 /* A process that is gone is no error. */
-static int process_send(struct capture *c, struct where *w, u32 pid)
+static int where_process_send(struct capture *c, struct where *w, u32 pid)
 {
 	struct subject s = {.pid = pid, .task = proc_memory_task((int)pid)};
 	u64 began = clock_mono_ns(), took;
@@ -526,6 +527,6 @@ int where_processes_send(struct capture *c, struct where *w)
 		top_offer(&top, m.resident_pages, (u32)pid);
 	}
 	for (u32 i = 0; i < top.n && !rc; i++)
-		rc = process_send(c, w, top.at[i]);
+		rc = where_process_send(c, w, top.at[i]);
 	return rc;
 }

@@ -195,8 +195,8 @@ static const struct cell_column ledger_columns[] = {
 		"what that costs, or how to undo it", price_cell),
 };
 
-static void row_add(struct table *table, struct report *r, const struct where_tables *t,
-	const struct where_subject *s, u32 row)
+static void where_tables_row_add(struct table *table, struct report *r,
+	const struct where_tables *t, const struct where_subject *s, u32 row)
 {
 	bool rest = row == WHERE_REST;
 	const struct ledger_row it = {
@@ -229,8 +229,8 @@ static void subject_add(struct table *table, struct report *r, const struct wher
 	for (u32 i = 0; i < WHERE_ROWS; i++)
 		if (where_knows(&s->last, i) &&
 			(s->last.bytes[i] || where_words(s->last.scope, i)->always))
-			row_add(table, r, t, s, i);
-	row_add(table, r, t, s, WHERE_REST);
+			where_tables_row_add(table, r, t, s, i);
+	where_tables_row_add(table, r, t, s, WHERE_REST);
 }
 
 static const char *ledger_title(struct report *r, const struct where_tables *t)

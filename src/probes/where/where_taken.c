@@ -86,7 +86,7 @@ static u32 row_of(const char *function)
 	return WHERE_REST;
 }
 
-static void line_take(void *arg, const struct stack_line *l)
+static void where_taken_line_take(void *arg, const struct stack_line *l)
 {
 	struct taken *t = arg;
 	size_t len = strlen(t->text);
@@ -121,7 +121,7 @@ static int sums_make(const struct where_taken *t, struct report *r, struct group
 		struct key key = {};
 		struct sum *s;
 
-		stack_each(r->stream, h->who.stack, line_take, &at);
+		stack_each(r->stream, h->who.stack, where_taken_line_take, &at);
 		key.row = at.row;
 		memcpy(key.text, at.text, sizeof(key.text));
 		s = groups_get(sums, &key);

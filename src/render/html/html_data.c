@@ -59,7 +59,7 @@ static void frames_free(struct frames *f)
 }
 
 /* The number of a key, a new one where it was not seen before. */
-static bool number_of(struct frames *f, struct groups *g, const void *key, u32 *ret)
+static bool html_data_number_of(struct frames *f, struct groups *g, const void *key, u32 *ret)
 {
 	size_t before = g->n;
 	u32 *number = groups_get(g, key);
@@ -75,19 +75,19 @@ static bool number_of(struct frames *f, struct groups *g, const void *key, u32 *
 	return g->n > before;
 }
 
-static void name_add(struct frames *f, const char *name)
+static void html_data_name_add(struct frames *f, const char *name)
 {
 	u32 number = 0;
 
 	if (name && *name) {
-		number_of(f, &f->names, &name, &number);
+		html_data_number_of(f, &f->names, &name, &number);
 		json_u64(&f->json, number);
 	} else {
 		json_s64(&f->json, -1);
 	}
 }
 
-static void line_add(struct frames *f, const struct stack_line *l)
+static void html_data_line_add(struct frames *f, const struct stack_line *l)
 {
 	_cleanup_str_ struct str text = {};
 	size_t function = l->function ? strlen(l->function) : 0;
@@ -97,8 +97,8 @@ static void line_add(struct frames *f, const struct stack_line *l)
 	json_begin_array(&f->json);
 	json_str(&f->json, l->function ? l->function : "");
 	json_str(&f->json, str_get(&text) + MIN(function, text.len));
-	name_add(f, l->module);
-	name_add(f, l->file);
+	html_data_name_add(f, l->module);
+	html_data_name_add(f, l->file);
 	json_u64(&f->json, (l->kernel ? 1 : 0) | (l->inlined ? 2 : 0));
 	json_end_array(&f->json);
 }
@@ -109,8 +109,8 @@ static void line_number_add(void *arg, const struct stack_line *l)
 	struct line_key key = {l->frame, l->part};
 	u32 number;
 
-	if (number_of(f, &f->lines, &key, &number))
-		line_add(f, l);
+	if (html_data_number_of(f, &f->lines, &key, &number))
+		html_data_line_add(f, l);
 	json_u64(f->stack, number);
 }
 
@@ -119,7 +119,7 @@ static void stack_number_add(void *arg, struct json *j, u32 stack)
 	struct frames *f = arg;
 	u32 number;
 
-	number_of(f, &f->stacks, &stack, &number);
+	html_data_number_of(f, &f->stacks, &stack, &number);
 	json_u64(j, number);
 }
 
@@ -159,7 +159,7 @@ static void frames_add(struct json *j, struct frames *f, const struct render_opt
 	json_end_array(j);
 }
 
-static const char *type_name(u8 type)
+static const char *html_data_type_name(u8 type)
 {
 	static const char *const names[] = {
 		[CELL_U64] = "number",
@@ -233,7 +233,7 @@ static void column_add(struct json *j, const struct column *c)
 	json_begin_object(j);
 	member(j, "name", c->name);
 	member(j, "title", c->title);
-	member(j, "type", type_name(c->type));
+	member(j, "type", html_data_type_name(c->type));
 	member(j, "unit", unit_name(c->unit));
 	member(j, "role", role_name(column_role(c)));
 	member(j, "help", c->help);
@@ -245,7 +245,7 @@ static void column_add(struct json *j, const struct column *c)
 	json_end_object(j);
 }
 
-static void parts_add(struct json *j, const struct slice *v)
+static void html_data_parts_add(struct json *j, const struct slice *v)
 {
 	const struct table_parts *p = v->t->parts;
 
@@ -295,7 +295,7 @@ static void tables_add(struct json *j, const struct slices *vs)
 			column_add(j, slice_column(v, i));
 		json_end_array(j);
 		if (v->t->parts)
-			parts_add(j, v);
+			html_data_parts_add(j, v);
 		json_end_object(j);
 	}
 	json_end_array(j);

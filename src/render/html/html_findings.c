@@ -20,7 +20,7 @@ static void lines_add(
 	}
 }
 
-static void text_add(struct str *out, const char *label, const char *text)
+static void html_findings_text_add(struct str *out, const char *label, const char *text)
 {
 	if (!text || !*text)
 		return;
@@ -28,7 +28,7 @@ static void text_add(struct str *out, const char *label, const char *text)
 	html_add_element(out, "dd", NULL, text);
 }
 
-static void level_add(struct str *out, const struct finding *f)
+static void html_findings_level_add(struct str *out, const struct finding *f)
 {
 	str_addf(out, "<span class=\"level %s\">%s</span> ", finding_level_name(f->level),
 		finding_level_name(f->level));
@@ -39,14 +39,14 @@ static void finding_add(struct str *out, const struct finding *f)
 	char cost[UNIT_BUF];
 
 	str_addf(out, "<article class=\"finding %s\"><h3>", finding_level_name(f->level));
-	level_add(out, f);
+	html_findings_level_add(out, f);
 	html_add(out, f->title ? f->title : f->rule);
 	str_add(out, "</h3><dl>");
 	lines_add(out, "Evidence", f->evidence, false);
 	if (f->cost_ns)
-		text_add(out, "Time lost", fmt_ns(cost, f->cost_ns));
-	text_add(out, "Confidence", f->confidence);
-	text_add(out, "Why", f->why);
+		html_findings_text_add(out, "Time lost", fmt_ns(cost, f->cost_ns));
+	html_findings_text_add(out, "Confidence", f->confidence);
+	html_findings_text_add(out, "Why", f->why);
 	lines_add(out, "Try", f->try_, true);
 	lines_add(out, "Undo", f->undo, true);
 	lines_add(out, "Verify", f->verify, true);
@@ -60,7 +60,7 @@ static void elsewhere_add(struct str *out, const struct report *r)
 	str_add(out, "<h2>Elsewhere on this machine</h2><ul class=\"elsewhere\">");
 	vec_each (f, &r->elsewhere) {
 		str_add(out, "<li>");
-		level_add(out, f);
+		html_findings_level_add(out, f);
 		html_add(out, f->title ? f->title : f->rule);
 		str_add(out, "</li>");
 	}

@@ -6,7 +6,7 @@
 
 #define ROWS 30 /* of a table: the rest needs a script to be looked through */
 
-static bool is_number(const struct column *c)
+static bool html_tables_is_number(const struct column *c)
 {
 	return c->type == CELL_U64 || c->type == CELL_S64 || c->type == CELL_F64;
 }
@@ -15,12 +15,12 @@ static void heads_add(struct str *out, const struct slice *v)
 {
 	str_add(out, "<thead><tr>");
 	for (size_t i = 0; i < v->n_cols; i++)
-		html_add_element(out, "th", is_number(slice_column(v, i)) ? "n" : NULL,
+		html_add_element(out, "th", html_tables_is_number(slice_column(v, i)) ? "n" : NULL,
 			slice_column(v, i)->title);
 	str_add(out, "</tr></thead>");
 }
 
-static void frame_add(void *arg, const char *text)
+static void html_tables_frame_add(void *arg, const char *text)
 {
 	html_add_element(arg, "div", NULL, text);
 }
@@ -34,7 +34,7 @@ static void cell_html(
 
 	if (cell->type == CELL_STACK) {
 		str_add(out, "<td class=\"stack\">");
-		stack_lines(r->stream, cell->stack, false, frame_add, out);
+		stack_lines(r->stream, cell->stack, false, html_tables_frame_add, out);
 		str_add(out, "</td>");
 		return;
 	}
@@ -43,7 +43,7 @@ static void cell_html(
 	else
 		cell_add(&text, c, cell, CELL_SHORT);
 	out->failed |= text.failed;
-	html_add_element(out, "td", is_number(c) ? "n" : NULL, str_get(&text));
+	html_add_element(out, "td", html_tables_is_number(c) ? "n" : NULL, str_get(&text));
 }
 
 static void table_html(struct str *out, const struct report *r, const struct slice *v)

@@ -127,7 +127,7 @@ static u16 u16_at(const char *p)
 	return v;
 }
 
-static u32 u32_at(const char *p)
+static u32 socket_value_u32_at(const char *p)
 {
 	u32 v;
 
@@ -151,7 +151,8 @@ static void inet6_add(struct str *s, const char *p)
 	str_addf(s,
 		", sin6_port=htons(%u), sin6_flowinfo=htonl(%u), inet_pton(AF_INET6, \"%s\", "
 		"&sin6_addr), sin6_scope_id=%u",
-		ntohs(u16_at(p + 2)), ntohl(u32_at(p + 4)), text, u32_at(p + 24));
+		ntohs(u16_at(p + 2)), ntohl(socket_value_u32_at(p + 4)), text,
+		socket_value_u32_at(p + 24));
 }
 
 /* A path up to its NUL, or a name of its own space behind a NUL. */
@@ -189,7 +190,8 @@ bool sockaddr_add(struct str *s, const void *p, u32 n)
 	else if (family == UNIX)
 		unix_add(s, bytes + 2, n - 2);
 	else if (family == NETLINK && n >= 12)
-		str_addf(s, ", nl_pid=%u, nl_groups=0x%06x", u32_at(bytes + 4), u32_at(bytes + 8));
+		str_addf(s, ", nl_pid=%u, nl_groups=0x%06x", socket_value_u32_at(bytes + 4),
+			socket_value_u32_at(bytes + 8));
 	else if (n > 2) {
 		str_add(s, ", sa_data=");
 		quoted_add(s, bytes + 2, n - 2, false);

@@ -20,7 +20,7 @@ static u64 u64_at(const char *p, u32 i)
 	return v;
 }
 
-static u32 u32_at(const char *p, u32 at)
+static u32 syscall_value_u32_at(const char *p, u32 at)
 {
 	u32 v;
 
@@ -46,7 +46,7 @@ void pointer_add(struct str *s, u64 v)
 
 static void pair_add(struct str *s, const char *p)
 {
-	str_addf(s, "[%d, %d]", (s32)u32_at(p, 0), (s32)u32_at(p, 4));
+	str_addf(s, "[%d, %d]", (s32)syscall_value_u32_at(p, 0), (s32)syscall_value_u32_at(p, 4));
 }
 
 /* tv_sec and tv_nsec, or tv_usec. */
@@ -122,7 +122,7 @@ static void sigaction_add(struct str *s, const char *p)
 	str_addc(s, '}');
 }
 
-static void mode_add(struct str *s, u32 mode)
+static void syscall_value_mode_add(struct str *s, u32 mode)
 {
 	const char *type = flag_name(file_types, mode & 0170000);
 
@@ -139,11 +139,11 @@ static bool is_device(u32 mode)
 
 static void stat_add(struct str *s, const char *p)
 {
-	u32 mode = u32_at(p, 24);
+	u32 mode = syscall_value_u32_at(p, 24);
 	u64 device = u64_at(p, 5);
 
 	str_add(s, "{st_mode=");
-	mode_add(s, mode);
+	syscall_value_mode_add(s, mode);
 	if (is_device(mode)) /* major and minor as in linux/kdev_t.h */
 		str_addf(s, ", st_rdev=makedev(0x%llx, 0x%llx)", device >> 8 & 0xfff,
 			(device & 0xff) | (device >> 12 & 0xfff00));
@@ -155,11 +155,11 @@ static void stat_add(struct str *s, const char *p)
 static void statx_add(struct str *s, const char *p)
 {
 	str_add(s, "{stx_mask=");
-	flags_add(s, statx_mask, u32_at(p, 0));
+	flags_add(s, statx_mask, syscall_value_u32_at(p, 0));
 	str_add(s, ", stx_attributes=");
 	flags_add(s, statx_attributes, u64_at(p, 1));
 	str_add(s, ", stx_mode=");
-	mode_add(s, u16_at(p, 28));
+	syscall_value_mode_add(s, u16_at(p, 28));
 	str_addf(s, ", stx_size=%llu, ...}", u64_at(p, 5));
 }
 
@@ -187,7 +187,8 @@ static void statfs_add(struct str *s, const char *p, u32 n)
 		str_add(s, ", ...}");
 		return;
 	}
-	str_addf(s, ", f_fsid={val=[%#x, %#x]}", u32_at(p, 56), u32_at(p, 60));
+	str_addf(s, ", f_fsid={val=[%#x, %#x]}", syscall_value_u32_at(p, 56),
+		syscall_value_u32_at(p, 60));
 	str_addf(s, ", f_namelen=%llu, f_frsize=%llu, f_flags=", u64_at(p, 8), u64_at(p, 9));
 	flags_add(s, statfs_flags, u64_at(p, 10));
 	str_addc(s, '}');
@@ -203,7 +204,7 @@ static void sysinfo_add(struct str *s, const char *p)
 	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
 		str_addf(s, ", %s=%llu", names[i], u64_at(p, i + 4));
 	str_addf(s, ", procs=%u, totalhigh=%llu, freehigh=%llu, mem_unit=%u}", u16_at(p, 80),
-		u64_at(p, 11), u64_at(p, 12), u32_at(p, 104));
+		u64_at(p, 11), u64_at(p, 12), syscall_value_u32_at(p, 104));
 }
 
 #define UNAME_LEN 65 /* of each name in struct new_utsname, with its NUL */
@@ -220,7 +221,7 @@ static void uname_add(struct str *s, const char *p, u32 n)
 }
 
 /* {sigmask=[INT], sigsetsize=8} */
-static void mask_add(struct str *s, const char *p)
+static void syscall_value_mask_add(struct str *s, const char *p)
 {
 	str_add(s, "{sigmask=");
 	if (u64_at(p, 0))
@@ -272,7 +273,7 @@ static void event_add(struct str *s, const char *p)
 
 	memcpy(&data, p + 4, sizeof(data));
 	str_add(s, "{events=");
-	flags_add(s, epoll_events, u32_at(p, 0));
+	flags_add(s, epoll_events, syscall_value_u32_at(p, 0));
 	str_add(s, ", data=");
 	str_add_hex(s, data);
 	str_addc(s, '}');
@@ -292,7 +293,7 @@ static void polls_add(struct str *s, const char *p, u32 n, bool cut)
 {
 	str_addc(s, '[');
 	for (u32 i = 0; i + 8 <= n; i += 8) {
-		s32 fd = (s32)u32_at(p, i);
+		s32 fd = (s32)syscall_value_u32_at(p, i);
 
 		str_addf(s, "%s{fd=%d", i ? ", " : "", fd);
 		if (fd >= 0) {
@@ -312,9 +313,9 @@ void poll_result_add(struct str *s, const void *bytes, u32 n)
 	for (u32 i = 0; i + 8 <= n; i += 8) {
 		u32 revents = u16_at(p, i + 6);
 
-		if (!revents || (s32)u32_at(p, i) < 0)
+		if (!revents || (s32)syscall_value_u32_at(p, i) < 0)
 			continue;
-		str_addf(s, "%s{fd=%d, revents=", between, (s32)u32_at(p, i));
+		str_addf(s, "%s{fd=%d, revents=", between, (s32)syscall_value_u32_at(p, i));
 		flags_add(s, poll_events, revents);
 		str_addc(s, '}');
 		between = ", ";
@@ -398,7 +399,7 @@ static void structure_add(struct str *s, u8 arg, const char *p, u32 n)
 {
 	switch (arg) {
 	case ARG_WSTATUS:
-		wait_status_add(s, (int)u32_at(p, 0));
+		wait_status_add(s, (int)syscall_value_u32_at(p, 0));
 		break;
 	case ARG_PAIR:
 		pair_add(s, p);
@@ -454,7 +455,7 @@ static void structure_add(struct str *s, u8 arg, const char *p, u32 n)
 		uname_add(s, p, n);
 		break;
 	case ARG_SIGMASK:
-		mask_add(s, p);
+		syscall_value_mask_add(s, p);
 		break;
 	case ARG_STAT:
 		stat_add(s, p);

@@ -201,7 +201,8 @@ static int id_add(struct cgroup_ids *ids, u64 id, const char *parent, const char
 	return 0;
 }
 
-static int children_add(const struct cgroup_hierarchy *h, size_t parent, struct cgroup_ids *ids)
+static int cgroup_children_add(
+	const struct cgroup_hierarchy *h, size_t parent, struct cgroup_ids *ids)
 {
 	const char *path = ids->list.v[parent].path;
 	struct dirent *entry;
@@ -241,7 +242,7 @@ int cgroup_ids_load(const struct cgroup_hierarchy *h, struct cgroup_ids *ret)
 		rc = id_add(&ids, id, "/", "");
 	/* The list is also the queue of directories still to be read. */
 	for (size_t i = 0; !rc && i < ids.list.n; i++)
-		rc = children_add(h, i, &ids);
+		rc = cgroup_children_add(h, i, &ids);
 	if (rc)
 		return rc;
 	qsort(ids.list.v, ids.list.n, sizeof(ids.list.v[0]), by_id);

@@ -16,7 +16,7 @@
 #define RESERVED_PIDS 300 /* numbers below are not given a second time (kernel/pid.c) */
 
 /* Is the word among those of a list with commas? */
-static bool list_has(struct scan list, const char *word)
+static bool pids_limit_list_has(struct scan list, const char *word)
 {
 	struct scan s;
 
@@ -37,7 +37,7 @@ int pids_path_parse(const char *text, char ret[PATH_MAX], int *ret_v2)
 		if (!scan_until(&line, ':', &number) || !scan_until(&line, ':', &controllers))
 			continue;
 		v2 = scan_is(&number, "0") && scan_done(&controllers);
-		v1 = list_has(controllers, "pids");
+		v1 = pids_limit_list_has(controllers, "pids");
 		if (!v1 && !v2)
 			continue;
 		rc = scan_copy(&line, ret, PATH_MAX) ? 0 : -ENAMETOOLONG;
@@ -59,7 +59,7 @@ static u64 refused_read(const char *dir)
 }
 
 /* The group of this directory, if it is nearer to its limit than what was found so far. */
-static void group_look(const char *dir, struct pids_limit *ret)
+static void pids_limit_group_look(const char *dir, struct pids_limit *ret)
 {
 	u64 max, current;
 
@@ -101,7 +101,7 @@ int pids_limit_read(u32 pid, struct pids_limit *ret)
 	if (snprintf(dir, sizeof(dir), "%s%s", m->point, path) >= (int)sizeof(dir))
 		return -ENAMETOOLONG;
 	for (char *slash; strlen(dir) > top; *slash = '\0') {
-		group_look(dir, ret);
+		pids_limit_group_look(dir, ret);
 		slash = strrchr(dir, '/');
 	}
 	return ret->file[0] ? 0 : -ENOENT;

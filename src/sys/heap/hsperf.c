@@ -31,7 +31,8 @@ bool hsperf_is_sound(const void *data, size_t n)
 }
 
 /* The entry of this name and its data, which lies in it as a whole. */
-static const u8 *find(const void *data, size_t n, const char *name, u8 type, size_t *ret_size)
+static const u8 *hsperf_find(
+	const void *data, size_t n, const char *name, u8 type, size_t *ret_size)
 {
 	const struct head *h = data;
 	const u8 *base = data;
@@ -59,7 +60,7 @@ static const u8 *find(const void *data, size_t n, const char *name, u8 type, siz
 bool hsperf_number(const void *data, size_t n, const char *name, u64 *ret)
 {
 	size_t size;
-	const u8 *p = find(data, n, name, TYPE_LONG, &size);
+	const u8 *p = hsperf_find(data, n, name, TYPE_LONG, &size);
 
 	if (!p || size < sizeof(*ret))
 		return false;
@@ -70,7 +71,7 @@ bool hsperf_number(const void *data, size_t n, const char *name, u64 *ret)
 bool hsperf_text(const void *data, size_t n, const char *name, char *ret, size_t size)
 {
 	size_t have;
-	const u8 *p = find(data, n, name, TYPE_BYTE, &have);
+	const u8 *p = hsperf_find(data, n, name, TYPE_BYTE, &have);
 
 	if (!p)
 		return false;

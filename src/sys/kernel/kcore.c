@@ -68,7 +68,7 @@ static int notes_parse(const char *p, u64 left, struct kcore *k)
 }
 
 /* All of memory is at the same distance from its physical address. */
-static int memory_take(const Elf64_Phdr *ph, u64 *offset)
+static int kcore_memory_take(const Elf64_Phdr *ph, u64 *offset)
 {
 	u64 distance = ph->p_vaddr - ph->p_paddr;
 
@@ -100,7 +100,7 @@ int kcore_parse(const void *bytes, size_t n, struct kcore *ret)
 		memcpy(&ph, p + h.e_phoff + i * sizeof(ph), sizeof(ph));
 		if (ph.p_type == PT_NOTE && ph.p_offset <= n)
 			notes = notes_parse(p + ph.p_offset, MIN(ph.p_filesz, n - ph.p_offset), &k);
-		rc = memory_take(&ph, &k.page_offset);
+		rc = kcore_memory_take(&ph, &k.page_offset);
 	}
 	rc = rc ? rc : notes;
 	if (!rc && (!k.page_offset || k.page_offset % (1UL << 30)))

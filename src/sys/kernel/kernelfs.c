@@ -63,7 +63,7 @@ static int detached_mount(const char *type)
 }
 
 /* Of the running system. */
-static void look(enum kernelfs fs)
+static void kernelfs_look(enum kernelfs fs)
 {
 	int fd;
 
@@ -81,7 +81,7 @@ int kernelfs_find(enum kernelfs fs, char ret_dir[PATH_MAX])
 	if (sys_root()[0]) /* a captured tree */
 		return mounted_find(fs, ret_dir);
 	if (!found[fs].dir[0] && !found[fs].rc)
-		look(fs);
+		kernelfs_look(fs);
 	if (!found[fs].rc)
 		snprintf(ret_dir, PATH_MAX, "%s", found[fs].dir);
 	return found[fs].rc;

@@ -23,7 +23,7 @@ struct kmsg {
 
 /* msg_add_ext_text() of kernel/printk/printk.c writes what is not printable, and the backslash, as
  * \xHH. */
-static void text_copy(char *out, size_t size, struct scan s)
+static void kmsg_text_copy(char *out, size_t size, struct scan s)
 {
 	size_t n = 0;
 
@@ -58,7 +58,7 @@ int kmsg_parse(const char *record, struct kmsg_record *ret)
 	ret->priority = priority;
 	ret->sequence = sequence;
 	ret->time_us = time_us;
-	text_copy(ret->text, sizeof(ret->text), s);
+	kmsg_text_copy(ret->text, sizeof(ret->text), s);
 	return 0;
 }
 

@@ -85,7 +85,7 @@ static bool field_parse(struct scan s, struct tracepoint_field *ret)
 	return true;
 }
 
-static int line_parse(struct scan *s, struct tracepoint_format *format)
+static int tracefs_line_parse(struct scan *s, struct tracepoint_format *format)
 {
 	struct tracepoint_field f;
 	struct scan word;
@@ -108,7 +108,7 @@ int tracepoint_format_parse(const char *text, struct tracepoint_format *ret)
 	struct scan s;
 
 	while (scan_line(&text, &s)) {
-		int rc = line_parse(&s, &format);
+		int rc = tracefs_line_parse(&s, &format);
 
 		if (rc)
 			return rc;

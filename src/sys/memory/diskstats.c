@@ -10,7 +10,7 @@
 #define SECTOR 512 /* whatever the device has: Documentation/block/stat.rst */
 
 /* "254 0 vda READS MERGED SECTORS MILLISECONDS ..." */
-static bool line_add(struct scan *s, struct disk_reads *ret)
+static bool diskstats_line_add(struct scan *s, struct disk_reads *ret)
 {
 	struct scan name;
 	u64 major, minor, reads, merged, sectors, ms;
@@ -31,7 +31,7 @@ int disk_reads_parse(const char *text, struct disk_reads *ret)
 	struct scan s;
 
 	while (scan_line(&text, &s))
-		any |= line_add(&s, &all);
+		any |= diskstats_line_add(&s, &all);
 	if (!any)
 		return -EINVAL;
 	*ret = all;

@@ -95,7 +95,7 @@ int extfrag_parse(const char *text, struct extfrag *ret)
 	return 0;
 }
 
-static int table_read(const char *name, struct extfrag *ret)
+static int extfrag_table_read(const char *name, struct extfrag *ret)
 {
 	_cleanup_str_ struct str text = {};
 	int rc = sys_read(&text, "/sys/kernel/debug/extfrag/%s", name);
@@ -105,10 +105,10 @@ static int table_read(const char *name, struct extfrag *ret)
 
 int extfrag_index_read(struct extfrag *ret)
 {
-	return table_read("extfrag_index", ret);
+	return extfrag_table_read("extfrag_index", ret);
 }
 
 int extfrag_unusable_read(struct extfrag *ret)
 {
-	return table_read("unusable_index", ret);
+	return extfrag_table_read("unusable_index", ret);
 }

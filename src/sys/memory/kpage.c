@@ -38,7 +38,7 @@ static bool has(u64 flags, u32 bit)
 	return flags >> bit & 1;
 }
 
-static u8 kind_of(u64 f)
+static u8 kpage_kind_of(u64 f)
 {
 	if (has(f, BIT_NOPAGE))
 		return KPAGE_NONE;
@@ -63,7 +63,7 @@ static u8 kind_of(u64 f)
 
 u8 kpage_kind(u64 flags, u8 *head)
 {
-	u8 kind = kind_of(flags);
+	u8 kind = kpage_kind_of(flags);
 
 	if (!has(flags, BIT_TAIL)) {
 		*head = kind == KPAGE_NONE ? (u8)KPAGE_OTHER : kind;
@@ -91,7 +91,7 @@ struct taking {
 	double sum[KPAGE_KINDS], squares[KPAGE_KINDS];
 };
 
-static int file_open(const char *name)
+static int kpage_file_open(const char *name)
 {
 	char path[PATH_MAX];
 	int rc = sys_path(path, "/proc/%s", name), fd;
@@ -197,10 +197,10 @@ int kpage_census_take(u64 most, u64 root, struct kpage_census *ret)
 	struct taking t = {.root = root, .ret = ret};
 	int rc = 0;
 
-	t.flags_fd = file_open("kpageflags");
+	t.flags_fd = kpage_file_open("kpageflags");
 	if (t.flags_fd < 0)
 		return t.flags_fd;
-	t.group_fd = file_open("kpagecgroup");
+	t.group_fd = kpage_file_open("kpagecgroup");
 	t.flags = calloc(CHUNK, sizeof(*t.flags));
 	t.groups = calloc(CHUNK, sizeof(*t.groups));
 	memset(ret, 0, sizeof(*ret));

@@ -109,7 +109,7 @@ static void number_add(struct oomlog_memory *m, u32 which, u64 v)
 }
 
 /* "active_anon:1439 inactive_anon:76337 …", over several lines of one record or of several. */
-static void pages_take(struct oomlog_memory *m, struct scan s)
+static void oomlog_memory_pages_take(struct oomlog_memory *m, struct scan s)
 {
 	struct scan name;
 	u64 v;
@@ -197,7 +197,7 @@ void oomlog_memory_feed(struct oomlog_memory *m, const char *line)
 	} else if (m->within == IN_MACHINE && scan_lit(&s, "Node ")) {
 		node_take(m, line);
 	} else if (m->within == IN_MACHINE && !count_take(m, s)) {
-		pages_take(m, s);
+		oomlog_memory_pages_take(m, s);
 	}
 }
 

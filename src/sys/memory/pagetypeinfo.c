@@ -73,7 +73,7 @@ static bool heading(struct parse *p, struct scan *s)
 	return true;
 }
 
-static int line_parse(struct parse *p, struct scan *s)
+static int pagetypeinfo_line_parse(struct parse *p, struct scan *s)
 {
 	struct zone_id id;
 	u32 order;
@@ -96,7 +96,7 @@ int pagetypeinfo_parse(const char *text, struct pagetypeinfo *ret)
 	int rc = 0;
 
 	while (!rc && scan_line(&text, &s))
-		rc = line_parse(&p, &s);
+		rc = pagetypeinfo_line_parse(&p, &s);
 	if (!rc && !p.info.free.n)
 		rc = -EINVAL;
 	if (rc) {

@@ -6,7 +6,7 @@
 #include "sys/root.h"
 #include "sys/scan.h"
 
-static bool line_parse(struct scan *s, struct pressure_line *ret)
+static bool pressure_line_parse(struct scan *s, struct pressure_line *ret)
 {
 	struct pressure_line line;
 
@@ -27,9 +27,9 @@ int pressure_parse(const char *text, struct pressure *ret)
 
 	while (scan_line(&text, &s)) {
 		if (scan_lit(&s, "some "))
-			has_some |= line_parse(&s, &p.some);
+			has_some |= pressure_line_parse(&s, &p.some);
 		else if (scan_lit(&s, "full "))
-			p.has_full |= line_parse(&s, &p.full);
+			p.has_full |= pressure_line_parse(&s, &p.full);
 	}
 	if (!has_some)
 		return -EINVAL;

@@ -17,7 +17,7 @@ static bool sizes_parse(struct scan *s, struct slab_cache *c)
 }
 
 /* A name may hold spaces: it reaches as far as what follows it is not the five numbers. */
-static bool name_parse(struct scan *s, struct slab_cache *c)
+static bool slabinfo_name_parse(struct scan *s, struct slab_cache *c)
 {
 	struct scan at = *s;
 	struct scan name;
@@ -68,7 +68,7 @@ int slabinfo_parse(const char *text, u64 page_bytes, struct slabinfo *ret)
 	while (info.caches.n < SLABS_MAX && scan_line(&text, &s)) {
 		struct slab_cache c = {};
 
-		if (!name_parse(&s, &c) || !slabs_parse(&s, &c))
+		if (!slabinfo_name_parse(&s, &c) || !slabs_parse(&s, &c))
 			continue;
 		c.total_bytes = cache_bytes(&c, page_bytes);
 		if (vec_push(&info.caches, c))

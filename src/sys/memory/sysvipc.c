@@ -24,7 +24,7 @@ static bool octal(struct scan *s, u32 *ret)
 
 /* sysvipc_shm_proc_show() (ipc/shm.c, 6.18): key shmid perms size cpid lpid nattch uid gid cuid
  * cgid atime dtime ctime rss swap. */
-static bool line_parse(struct scan s, struct shm_segment *g)
+static bool sysvipc_line_parse(struct scan s, struct shm_segment *g)
 {
 	u64 creator_gid;
 	struct shm_segment r = {};
@@ -51,7 +51,7 @@ int shm_segments_parse(const char *text, struct shm_segments *ret)
 	while (!rc && ret->list.n < SHM_SEGMENTS_MAX && scan_line(&text, &line)) {
 		struct shm_segment g;
 
-		if (line_parse(line, &g))
+		if (sysvipc_line_parse(line, &g))
 			rc = vec_push(&ret->list, g);
 	}
 	return rc;

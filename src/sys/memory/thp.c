@@ -50,7 +50,7 @@ static bool size_parse(const char *name, u64 *ret_bytes)
 	       scan_done(&s) && !__builtin_mul_overflow(kb, 1024ULL, ret_bytes);
 }
 
-static int by_bytes(const void *a, const void *b)
+static int thp_by_bytes(const void *a, const void *b)
 {
 	const struct thp_size *x = a;
 	const struct thp_size *y = b;
@@ -78,7 +78,7 @@ static void sizes_read(struct thp *thp)
 		thp->size[thp->sizes++] = size;
 	}
 	closedir(dir);
-	qsort(thp->size, thp->sizes, sizeof(thp->size[0]), by_bytes);
+	qsort(thp->size, thp->sizes, sizeof(thp->size[0]), thp_by_bytes);
 }
 
 int thp_read(struct thp *ret)

@@ -132,7 +132,7 @@ int unix_sockets_read(struct unix_sockets *ret)
 /* A write of more than 36 KiB is several buffers, and all but the last have their first 3,776 bytes
  * in slab: 6 % of writes of 64 KiB, 10 % of the largest. Little is then charged beyond the payload,
  * but no less than for writes of 32 KiB, which are all in pages. */
-static u64 pages_of(u64 unread, u64 charged)
+static u64 unix_queues_pages_of(u64 unread, u64 charged)
 {
 	if (charged >= unread + unread / 2)
 		return 0;
@@ -150,7 +150,7 @@ u64 unix_sockets_pages_bytes(const struct unix_sockets *s)
 		if (!u->unread_bytes || !u->peer || u->type == SOCK_DGRAM)
 			continue;
 		peer = bsearch(&key, s->list.v, s->list.n, sizeof(key), by_inode);
-		sum += peer ? pages_of(u->unread_bytes, peer->charged_bytes) : 0;
+		sum += peer ? unix_queues_pages_of(u->unread_bytes, peer->charged_bytes) : 0;
 	}
 	return sum;
 }

@@ -16,7 +16,7 @@ struct vmalloc_sums {
 
 /* "0x0-0x1   20480 alloc_large+0xb8/0x400 [module] pages=4 vmalloc N0=4" (vmalloc_info_show(),
  * mm/vmalloc.c, 5.10 to 6.18). What has no caller has no name. */
-static bool line_parse(struct scan s, char caller[VMALLOC_CALLER_MAX], u64 *ret_pages)
+static bool vmallocinfo_line_parse(struct scan s, char caller[VMALLOC_CALLER_MAX], u64 *ret_pages)
 {
 	struct scan word, name;
 	u64 bytes;
@@ -62,7 +62,7 @@ int vmallocinfo_parse(const char *text, struct vmallocinfo *ret)
 		struct vmalloc_sums *v;
 		u64 pages;
 
-		if (!line_parse(line, caller, &pages))
+		if (!vmallocinfo_line_parse(line, caller, &pages))
 			continue;
 		v = sums.n < VMALLOC_CALLERS_MAX ? groups_get(&sums, caller)
 						 : groups_find(&sums, caller);

@@ -63,7 +63,7 @@ static void pageset_parse(const struct scan *word, u64 v, struct zoneinfo_zone *
 		zone->pcp_batch_pages = MAX(zone->pcp_batch_pages, v);
 }
 
-static void line_parse(struct scan *s, struct zoneinfo_zone *zone)
+static void zoneinfo_line_parse(struct scan *s, struct zoneinfo_zone *zone)
 {
 	struct scan word;
 	u64 v;
@@ -97,7 +97,7 @@ int zoneinfo_parse(const char *text, struct zoneinfo *ret)
 			if (vec_push(&info.zones, zone))
 				return -ENOMEM;
 		} else if (info.zones.n) {
-			line_parse(&s, &info.zones.v[info.zones.n - 1]);
+			zoneinfo_line_parse(&s, &info.zones.v[info.zones.n - 1]);
 		}
 	}
 	if (!info.zones.n)

@@ -82,7 +82,7 @@ static bool dev_parse(struct scan *s, struct mapping *m)
 }
 
 /* The line is in `text`, which is ours to write to: the path stays there. */
-static bool line_parse(struct scan s, char *text, struct mapping *ret)
+static bool maps_line_parse(struct scan s, char *text, struct mapping *ret)
 {
 	struct mapping m = {};
 	struct scan perms;
@@ -131,7 +131,7 @@ static int maps_take(char *text, struct maps *ret)
 
 	while (maps.list.n < MAPS_MAX && scan_line(&p, &s)) {
 		any = true;
-		if (!line_parse(s, text, &m))
+		if (!maps_line_parse(s, text, &m))
 			continue;
 		if (vec_push(&maps.list, m)) {
 			maps_free(&maps);

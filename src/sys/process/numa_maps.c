@@ -47,7 +47,8 @@ static bool policy_parse(struct scan *s, struct scan *ret)
 	return true;
 }
 
-static int node_add(struct numa_maps *maps, struct numa_map *m, struct scan name, u64 pages)
+static int numa_maps_node_add(
+	struct numa_maps *maps, struct numa_map *m, struct scan name, u64 pages)
 {
 	struct numa_pages entry = {.pages = pages};
 
@@ -78,12 +79,12 @@ static int word_parse(
 	if (!scan_u64(&word, &v))
 		return 0;
 	if (!scan_done(&name) && name.p[0] == 'N')
-		return node_add(maps, m, name, v);
+		return numa_maps_node_add(maps, m, name, v);
 	scan_store(fields, ARRAY_SIZE(fields), &name, v, m);
 	return 0;
 }
 
-static int line_parse(struct scan s, struct numa_maps *maps)
+static int numa_maps_line_parse(struct scan s, struct numa_maps *maps)
 {
 	struct numa_map m = {.file = "", .node_first = (u32)maps->nodes.n};
 	struct scan file = {};
@@ -121,7 +122,7 @@ static int numa_maps_take(char *text, struct numa_maps *ret)
 
 	while (!rc && maps.list.n < MAPS_MAX && scan_line(&p, &s)) {
 		any = true;
-		rc = line_parse(s, &maps);
+		rc = numa_maps_line_parse(s, &maps);
 	}
 	if (!rc && any && !maps.list.n)
 		rc = -EINVAL;

@@ -30,8 +30,8 @@ struct policy_sum {
 	u64 bytes;
 };
 
-static void mapping_add(const struct numa_maps *maps, const struct numa_map *m, u64 page_bytes,
-	struct whereabouts *r)
+static void whereabouts_mapping_add(const struct numa_maps *maps, const struct numa_map *m,
+	u64 page_bytes, struct whereabouts *r)
 {
 	u32 named = whereabouts_policy_nodes(m->policy);
 
@@ -222,7 +222,7 @@ void whereabouts_read(int pid, const struct host *host, const struct numa_maps *
 {
 	*ret = (struct whereabouts){};
 	vec_each (m, &maps->list)
-		mapping_add(maps, m, host->page_bytes, ret);
+		whereabouts_mapping_add(maps, m, host->page_bytes, ret);
 	policy_fill(maps, ret);
 	threads_count(pid, host, ran, ret);
 	allowed_read(pid, host, ret);

@@ -28,7 +28,7 @@ struct look {
 	u64 now_ms;
 };
 
-static void block_look(void *arg, const struct block *b)
+static void account_look_block_look(void *arg, const struct block *b)
 {
 	const struct look *l = arg;
 	struct account_age *age = &l->a->ages.v[l->a->owners.all.v[b->owner].site];
@@ -71,6 +71,6 @@ int account_look(struct account *a, u64 now_ms, u64 old_ms)
 		if (vec_push(&a->ages, none))
 			return -ENOMEM;
 	a->old_ms = old_ms;
-	blocks_each(a, block_look, &(struct look){a, now_ms});
+	blocks_each(a, account_look_block_look, &(struct look){a, now_ms});
 	return 0;
 }

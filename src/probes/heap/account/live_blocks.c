@@ -13,7 +13,7 @@
 #define HUGE (2UL << 20)    /* bytes */
 #define BEAT_MASK 0xffff    /* of slots: a beat each */
 
-static u64 bytes_of(u64 slots)
+static u64 live_blocks_bytes_of(u64 slots)
 {
 	return slots * sizeof(struct live_slot);
 }
@@ -32,7 +32,7 @@ static struct live_slot *spare_take(struct live *l, u64 bytes)
 
 static struct live_slot *slots_new(struct live *l, u64 n)
 {
-	u64 bytes = bytes_of(n);
+	u64 bytes = live_blocks_bytes_of(n);
 	void *v;
 
 	if (bytes < MAPPED)
@@ -51,13 +51,13 @@ static struct live_slot *slots_new(struct live *l, u64 n)
 
 static void slots_free(struct live *l, struct live_slot *v, u64 n)
 {
-	if (bytes_of(n) < MAPPED) {
+	if (live_blocks_bytes_of(n) < MAPPED) {
 		free(v);
 	} else if (l->spare) {
-		munmap(v, bytes_of(n));
+		munmap(v, live_blocks_bytes_of(n));
 	} else {
 		l->spare = v;
-		l->spare_bytes = bytes_of(n);
+		l->spare_bytes = live_blocks_bytes_of(n);
 	}
 }
 
@@ -119,7 +119,7 @@ u64 live_bytes(const struct live *l)
 	u64 bytes = l->spare ? l->spare_bytes : 0;
 
 	for (u32 i = 0; i < LIVE_PARTS; i++)
-		bytes += bytes_of(l->parts[i].size);
+		bytes += live_blocks_bytes_of(l->parts[i].size);
 	return bytes;
 }
 

@@ -7,7 +7,7 @@
 #define FIRST 256
 
 /* Where it is, or would be put. */
-static u32 *place_of(const struct owners *o, u32 site, u32 thread)
+static u32 *owners_place_of(const struct owners *o, u32 site, u32 thread)
 {
 	u64 hash = ((u64)thread << 32 | site) * 0x9e3779b97f4a7c15ULL >> 32;
 
@@ -31,7 +31,7 @@ static int grow(struct owners *o)
 	o->of = of;
 	o->n_of = n;
 	for (u32 i = 0; i < o->all.n; i++)
-		*place_of(o, o->all.v[i].site, o->all.v[i].thread) = i + 1;
+		*owners_place_of(o, o->all.v[i].site, o->all.v[i].thread) = i + 1;
 	return 0;
 }
 
@@ -42,7 +42,7 @@ int owners_get(struct owners *o, u32 site, u32 thread, u32 *ret)
 
 	if (o->all.n >= o->n_of / 2 && grow(o))
 		return -ENOMEM;
-	at = place_of(o, site, thread);
+	at = owners_place_of(o, site, thread);
 	if (!*at) {
 		if (o->all.n >> OWNERS_BITS)
 			return -ENOSPC;

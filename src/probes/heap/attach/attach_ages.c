@@ -22,7 +22,7 @@ static void ages_clear(struct heap_attach *h, u64 now_ns)
 		p->old_ms = 1 + (now_ns - MIN(now_ns, p->start_ns)) / 3 * 2 / 1000000;
 }
 
-static void block_look(struct heap_attach *h, const struct heap_block *b, u64 now_ns)
+static void attach_ages_block_look(struct heap_attach *h, const struct heap_block *b, u64 now_ns)
 {
 	struct heap_site_sum *sum = groups_find(&h->sites, &b->site);
 	u64 ms = (now_ns - MIN(now_ns, b->time_ns)) / 1000000;
@@ -57,7 +57,7 @@ int heap_ages_look(struct capture *c, struct attached *a)
 		if (end && end != -ENOENT)
 			return end;
 		for (u32 i = 0; i < n; i++)
-			block_look(c->state, &blocks[i], now_ns);
+			attach_ages_block_look(c->state, &blocks[i], now_ns);
 		from = &at;
 	}
 	return 0;

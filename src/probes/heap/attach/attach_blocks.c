@@ -71,8 +71,8 @@ static int free_send(struct capture *c, const struct attached_told *t, u64 time_
 	return capture_emit(c, &r.h);
 }
 
-static int held_send(struct attached_blocks *b, struct capture *c, const struct heap_block *block,
-	u64 address, u64 time_ns)
+static int attach_blocks_held_send(struct attached_blocks *b, struct capture *c,
+	const struct heap_block *block, u64 address, u64 time_ns)
 {
 	struct numa_block r = REC_INIT(struct numa_block, REC_NUMA_BLOCK, time_ns - 1);
 	struct stack_maps stacks = {
@@ -104,13 +104,13 @@ static int block_tell(struct attached_blocks *b, struct capture *c, u64 key,
 		return 0;
 	if (t->time_ns)
 		rc = free_send(c, t, block->time_ns - 1);
-	rc = rc ? rc : held_send(b, c, block, address, time_ns);
+	rc = rc ? rc : attach_blocks_held_send(b, c, block, address, time_ns);
 	*t = (struct attached_told){block->time_ns, address, b->looked_ns,
 		b->heap->processes.v[block->site.process].pid, 0};
 	return rc;
 }
 
-static int block_look(
+static int attach_block_look(
 	struct attached_blocks *b, struct capture *c, u64 key, const struct heap_block *block)
 {
 	u64 address = HEAP_BLOCK_KEY(block->site.process, key), first = 0;
@@ -149,7 +149,7 @@ static int blocks_look(struct attached_blocks *b, struct capture *c)
 		if (end && end != -ENOENT)
 			return end;
 		for (u32 i = 0; i < n && !rc; i++)
-			rc = block_look(b, c, keys[i], &blocks[i]);
+			rc = attach_block_look(b, c, keys[i], &blocks[i]);
 		from = &at;
 	}
 	return rc;
@@ -173,7 +173,7 @@ static int gone_tell(struct attached_blocks *b, struct capture *c)
 }
 
 /* As struct blocks says; accesses are answered as soon as they are known. */
-static int settle(struct capture *c, void *arg, u64 time_ns)
+static int attach_blocks_settle(struct capture *c, void *arg, u64 time_ns)
 {
 	struct attached_blocks *b = arg;
 	const char *asker = c->probe;
@@ -203,7 +203,7 @@ void attached_blocks_begin(
 	groups_init(&b->told, sizeof(u64), sizeof(struct attached_told));
 	b->heap = h;
 	b->attached = a;
-	b->face = (struct blocks){.arg = b, .touched = accessed, .settle = settle};
+	b->face = (struct blocks){.arg = b, .touched = accessed, .settle = attach_blocks_settle};
 	c->blocks = &b->face;
 }
 

@@ -10,7 +10,7 @@
 #include "probes/heap/heap_opts.h"
 #include "sys/process/proc.h"
 
-static void site_add(void *to, const void *from)
+static void attach_sums_site_add(void *to, const void *from)
 {
 	*(struct heap_site_now *)to = *(const struct heap_site_now *)from;
 }
@@ -38,7 +38,7 @@ static void site_subtract(void *of, const void *was)
 
 const struct table_values heap_site_values = {
 	.size = sizeof(struct heap_site_now),
-	.add = site_add,
+	.add = attach_sums_site_add,
 	.subtract = site_subtract,
 };
 
@@ -191,7 +191,7 @@ static void end_check(struct heap_attached *p, struct heap_process_now *now)
 		now->ended_ns = clock_mono_ns();
 }
 
-static void tell(
+static void attach_sums_tell(
 	struct capture *c, const struct heap_attached *p, const struct heap_process_now *now)
 {
 	if (now->replaced)
@@ -216,7 +216,8 @@ static void tell(
 			p->pid, now->untold);
 }
 
-static int process_send(struct capture *c, struct attached *a, struct heap_attached *p, u64 lost)
+static int attach_sums_process_send(
+	struct capture *c, struct attached *a, struct heap_attached *p, u64 lost)
 {
 	struct heap_total r = REC_INIT(struct heap_total, REC_HEAP_TOTAL, 0);
 	const struct heap_attach *h = c->state;
@@ -253,7 +254,7 @@ static int process_send(struct capture *c, struct attached *a, struct heap_attac
 	memcpy(r.comm, p->comm, sizeof(r.comm));
 	total_fill(&r, &now);
 	if (!rc && c->ending)
-		tell(c, p, &now);
+		attach_sums_tell(c, p, &now);
 	return rc ? rc : capture_emit(c, &r.h);
 }
 
@@ -264,7 +265,7 @@ static int processes_send(struct capture *c, struct attached *a)
 	int rc = attach_counts(a, &n);
 
 	vec_each (p, &h->processes)
-		rc = rc ? rc : process_send(c, a, p, n.lost_map + n.lost_busy);
+		rc = rc ? rc : attach_sums_process_send(c, a, p, n.lost_map + n.lost_busy);
 	return rc;
 }
 

@@ -33,7 +33,7 @@ static const char *const programs[CALLS_N] = {
 	[CALLS_FREE] = "enter_freeing",
 };
 
-static bool wanted(const struct capture *c)
+static bool heap_attach_wanted(const struct capture *c)
 {
 	return c->opt.scope.tasks.n && !c->preload.open &&
 	       (c->opt.program || !c->opt.scope.by_task);
@@ -48,7 +48,7 @@ static u64 cgroup_read(pid_t pid)
 }
 
 /* A block needs at least so much resident memory that there are no more than this. */
-static u32 blocks_of(u32 pid, u64 sample_bytes)
+static u32 heap_attach_blocks_of(u32 pid, u64 sample_bytes)
 {
 	u64 ram = (u64)sysconf(_SC_PHYS_PAGES) * 4096, most = ram / 64 / BLOCK_BYTES, n;
 	struct proc_statm m = {};
@@ -87,7 +87,7 @@ static void tell_program(struct capture *c)
 			"recorded");
 }
 
-static int process_add(struct capture *c, u32 pid, struct err *err)
+static int heap_attach_process_add(struct capture *c, u32 pid, struct err *err)
 {
 	struct heap_attach *h = c->state;
 	struct heap_attached p = {.number = (u32)h->processes.n};
@@ -118,8 +118,8 @@ static int process_add(struct capture *c, u32 pid, struct err *err)
 	proc_comm_read((int)p.pid, comm);
 	memcpy(p.comm, comm, sizeof(p.comm) - 1);
 	p.cgroup = cgroup_read((pid_t)p.pid);
-	h->live_room = MIN(
-		h->live_room + blocks_of(p.pid, OPTS_OF(struct heap_opts, c->opts)->sample_bytes),
+	h->live_room = MIN(h->live_room + heap_attach_blocks_of(p.pid,
+						  OPTS_OF(struct heap_opts, c->opts)->sample_bytes),
 		BLOCKS_MOST);
 	rc = vec_push(&h->processes, p);
 	if (rc)
@@ -131,7 +131,7 @@ static int process_add(struct capture *c, u32 pid, struct err *err)
  * several the others are looked at. */
 static int process_try(struct capture *c, u32 pid, struct err *err)
 {
-	int rc = process_add(c, pid, err);
+	int rc = heap_attach_process_add(c, pid, err);
 
 	if (!rc || rc == -EINTR || c->opt.program || !proc_has_ended((int)pid))
 		return rc;
@@ -189,7 +189,7 @@ static int tracked_want(struct bpf_object *obj, const char *name)
 	return bpf_program__set_autoload(bpf_object__find_program_by_name(obj, name), true);
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int heap_attach_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	const struct heap_attach *h = c->state;
 	_cleanup_free_ struct heap_config *f = calloc(1, sizeof(*f));
@@ -324,7 +324,7 @@ static void slow_tell(struct capture *c, const struct heap_attached *p)
 		str_get(&names), p->allocator.name, (double)ns / 1e3);
 }
 
-static void tell(struct capture *c, const struct heap_attached *p, bool sessions)
+static void heap_attach_tell(struct capture *c, const struct heap_attached *p, bool sessions)
 {
 	char how[64];
 
@@ -359,7 +359,7 @@ static int attach(struct capture *c, struct attached *a, struct err *err)
 		}
 		if (rc)
 			return probes_refused(p, rc, err);
-		tell(c, p, sessions);
+		heap_attach_tell(c, p, sessions);
 		slow_tell(c, p);
 	}
 	vec_each (p, &h->processes) {
@@ -392,7 +392,7 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
-static void survey(struct capture *c, struct attached *a)
+static void heap_attach_survey(struct capture *c, struct attached *a)
 {
 	bool have = !access("/sys/bus/event_source/devices/uprobe", F_OK);
 
@@ -416,12 +416,12 @@ const struct probe_bpf heap_bpf = {
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct heap_attach),
 	.open = open_processes,
-	.wanted = wanted,
+	.wanted = heap_attach_wanted,
 	.attach = attach,
 	.stop = stop,
-	.survey = survey,
+	.survey = heap_attach_survey,
 	.close = close_processes,
-	.prepare = prepare,
+	.prepare = heap_attach_prepare,
 	.tables = {{.map = "heap_sites",
 		.key_size = sizeof(struct heap_site_key),
 		.added = heap_site_added,

@@ -14,7 +14,7 @@
 #define WAIT_MS 10000
 
 /* "name => path (address)", or only "path (address)". */
-static int line_take(char *line, struct libraries *l)
+static int libraries_line_take(char *line, struct libraries *l)
 {
 	char *path = strchr(line, '/'), *end = path ? strstr(path, " (0x") : NULL, *copy;
 
@@ -85,7 +85,7 @@ int libraries_read(const struct preload_program *p, struct libraries *ret)
 	if (rc)
 		return rc;
 	for (char *l = strtok_r(text, "\n", &save); l && !rc; l = strtok_r(NULL, "\n", &save))
-		rc = line_take(l, ret);
+		rc = libraries_line_take(l, ret);
 	return rc;
 }
 

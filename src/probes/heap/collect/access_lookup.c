@@ -61,7 +61,7 @@ int access_lookup_forked(struct access_lookup *a, u32 tgid, u32 from_tgid, u64 t
 	return f ? access_lookup_ask(a, &q) : -ENOMEM;
 }
 
-static int by_time(const void *a, const void *b)
+static int access_lookup_by_time(const void *a, const void *b)
 {
 	const struct question *x = a, *y = b;
 
@@ -308,7 +308,8 @@ int access_lookup_settle(struct access_lookup *a, u64 time_ns,
 
 	ticks_look(&a->clock);
 	if (a->questions.n)
-		qsort(a->questions.v, a->questions.n, sizeof(a->questions.v[0]), by_time);
+		qsort(a->questions.v, a->questions.n, sizeof(a->questions.v[0]),
+			access_lookup_by_time);
 	for (; !rc && done < a->questions.n && a->questions.v[done].touch.time_ns < time_ns; done++)
 		rc = answer(a, &a->questions.v[done], processes, n, news);
 	for (size_t i = done; i < a->questions.n; i++)

@@ -37,7 +37,7 @@ void block_lookup_free_all(struct block_lookup *t)
 	free(t);
 }
 
-static bool was_told(const struct block_lookup *t, u64 address)
+static bool block_lookup_was_told(const struct block_lookup *t, u64 address)
 {
 	const u8 *told = groups_find(&t->told, &address);
 
@@ -52,7 +52,7 @@ static void told_end(struct block_lookup *t, u64 address)
 		*told = 0;
 }
 
-static s16 node_of(u32 plus_one)
+static s16 block_lookup_node_of(u32 plus_one)
 {
 	return (s16)((s32)plus_one - 1);
 }
@@ -72,7 +72,7 @@ static s16 node_then(const struct block_lookup *t, u32 thread, u64 ms)
 	}
 	while (low--)
 		if (t->nodes.v[low].thread == thread)
-			return node_of(t->nodes.v[low].node);
+			return block_lookup_node_of(t->nodes.v[low].node);
 	return -1;
 }
 
@@ -96,7 +96,7 @@ static int event_tell(struct ring_reader *c, struct block_lookup_block b)
 	b.tgid = p->pid;
 	b.program = p->program;
 	b.tid = c->tid;
-	b.node = node_of(c->node);
+	b.node = block_lookup_node_of(c->node);
 	return vec_push(p->touched->out, b);
 }
 
@@ -210,7 +210,7 @@ static int moved_tell(struct ring_reader *c, u64 address, u64 bytes, bool copied
 
 	if (old != address && ranges_find(&t->big, old, &r) && r.start == old)
 		rc = ranges_remove(&t->big, old);
-	if (rc || !was_told(t, old))
+	if (rc || !block_lookup_was_told(t, old))
 		return rc;
 	if (copied || !t->resizes_left)
 		return freed_tell(c, old, ticks);
@@ -224,7 +224,8 @@ static int vanished_tell(struct ring_reader *c, u64 ticks)
 	u64 old = c->moved.address;
 	struct account_view v;
 
-	if (!was_told(c->process->touched, old) || account_find(&c->process->account, old, &v))
+	if (!block_lookup_was_told(c->process->touched, old) ||
+		account_find(&c->process->account, old, &v))
 		return 0;
 	return freed_tell(c, old, ticks);
 }
@@ -237,7 +238,7 @@ int block_lookup_alloc(struct ring_reader *c, u64 address, u64 bytes, bool moved
 	int rc = 0;
 
 	/* Nobody told that it was freed. */
-	if (was_told(t, address) && !(moved && old == address))
+	if (block_lookup_was_told(t, address) && !(moved && old == address))
 		rc = freed_tell(c, address, ticks);
 	if (!rc && moved)
 		rc = moved_tell(c, address, bytes, miss && old != address, ticks);
@@ -249,7 +250,7 @@ int block_lookup_alloc(struct ring_reader *c, u64 address, u64 bytes, bool moved
 		rc = misses_adopt(c, address, bytes);
 	c->misses.n = 0;
 	c->moved.address = 0;
-	if (rc || !miss || c->process->residence || was_told(t, address) ||
+	if (rc || !miss || c->process->residence || block_lookup_was_told(t, address) ||
 		!account_find(&c->process->account, address, &v))
 		return rc;
 	return held_tell(c->process, c->process, &v,
@@ -265,7 +266,7 @@ int block_lookup_free(struct ring_reader *c, u64 address, u64 ticks)
 	c->misses.n = 0;
 	if (t->big.n && ranges_find(&t->big, address, &r) && r.start == address)
 		rc = ranges_remove(&t->big, address);
-	return !rc && was_told(t, address) ? freed_tell(c, address, ticks) : rc;
+	return !rc && block_lookup_was_told(t, address) ? freed_tell(c, address, ticks) : rc;
 }
 
 /* The block of this account that the address is in. */
@@ -391,7 +392,7 @@ int block_lookup_ask(struct heap_process *p, const struct heap_process *parent, 
 		return fault_count(p, parent, tid, touch, found ? &v : NULL);
 	if (!found)
 		return miss_add(p, tid, touch);
-	if (was_told(p->touched, v.address))
+	if (block_lookup_was_told(p->touched, v.address))
 		return 0;
 	return held_tell(p, owner, &v, (struct block_lookup_block){.time_ns = touch->time_ns - 1});
 }

@@ -57,7 +57,7 @@ int collector_faults_end(struct collector *c)
 
 /* A process that waits at its end has told all it did before, and that is read in this turn or in
  * the next: it is looked at in that one. */
-static int process_look(
+static int collector_faults_process_look(
 	struct tracked_program *program, struct heap_process *p, u64 now_ms, u64 every_ms)
 {
 	struct residence *r = p->residence;
@@ -88,7 +88,7 @@ int collector_faults_look(struct collector *c, u64 now_ms)
 
 			left -= p != NULL;
 			if (p && p->residence)
-				rc = process_look(*i, p, now_ms, every_ms);
+				rc = collector_faults_process_look(*i, p, now_ms, every_ms);
 		}
 	return rc;
 }

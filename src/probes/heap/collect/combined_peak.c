@@ -15,7 +15,7 @@ struct look {
  * At any time, what is first read of a process afterwards is read in one turn or in the next,
  * whichever process it is: so each held at most its most of two turns that follow each other.
  */
-static void process_look(struct look *l, struct heap_process *p)
+static void combined_peak_process_look(struct look *l, struct heap_process *p)
 {
 	struct account *a = &p->account;
 	u64 events = a->allocations + a->frees, high = MAX(a->high_bytes, a->live_bytes);
@@ -38,11 +38,11 @@ void combined_peak_look(struct combined_peak *t, struct tracked_program *const *
 	for (size_t i = 0; i < n; i++)
 		for (u32 k = 0, left = tracked[i]->n_alive; k < TRACK_PROCESSES && left; k++)
 			if (tracked[i]->processes[k]) {
-				process_look(&l, tracked[i]->processes[k]);
+				combined_peak_process_look(&l, tracked[i]->processes[k]);
 				left--;
 			}
 	if (also)
-		process_look(&l, also);
+		combined_peak_process_look(&l, also);
 	/* Where one changed, its most was on top of what the others have. */
 	seen = l.changed <= 1 ? l.live + l.rise : l.live;
 	if (seen > t->peak_bytes) {

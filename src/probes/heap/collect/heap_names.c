@@ -133,8 +133,8 @@ static int events_take(struct capture *c, const struct news *n)
 	return capture_emit(c, &r->h);
 }
 
-static int stack_take(struct capture *c, struct heap_names *s, const struct process_map *files,
-	const struct news *n)
+static int heap_names_stack_take(struct capture *c, struct heap_names *s,
+	const struct process_map *files, const struct news *n)
 {
 	u32 *name = stacks_room(s, n->program, n->number);
 	u64 ips[TRACK_DEPTH];
@@ -156,7 +156,8 @@ static int news_take(struct capture *c, struct heap_names *s, const struct news 
 	files = files_get(c, s, n);
 	if (!files)
 		return -ENOMEM;
-	return n->kind == NEWS_MODULE ? module_take(files, n) : stack_take(c, s, files, n);
+	return n->kind == NEWS_MODULE ? module_take(files, n)
+				      : heap_names_stack_take(c, s, files, n);
 }
 
 int heap_names_take(struct heap_names *s, struct capture *c, struct collector *collector)

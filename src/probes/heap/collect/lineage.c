@@ -48,7 +48,7 @@ struct sample_id {
 };
 
 /* namespaces: it takes privilege to be told of them. */
-static int event_open(pid_t pid, int cpu, bool namespaces)
+static int lineage_event_open(pid_t pid, int cpu, bool namespaces)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -75,15 +75,15 @@ static int event_open(pid_t pid, int cpu, bool namespaces)
 	return fd < 0 ? -errno : fd;
 }
 
-static int ring_open(pid_t pid, int cpu, struct perf_ring *ret)
+static int lineage_ring_open(pid_t pid, int cpu, struct perf_ring *ret)
 {
 	int rc = -EPERM;
 
 	for (u32 pages = RING_PAGES; rc == -EPERM && pages >= RING_PAGES_LEAST; pages /= 2) {
-		int fd = event_open(pid, cpu, true);
+		int fd = lineage_event_open(pid, cpu, true);
 
 		if (fd == -EACCES || fd == -EPERM)
-			fd = event_open(pid, cpu, false);
+			fd = lineage_event_open(pid, cpu, false);
 		if (fd < 0)
 			return fd;
 		rc = perf_ring_map(fd, pages, ret);
@@ -91,7 +91,7 @@ static int ring_open(pid_t pid, int cpu, struct perf_ring *ret)
 	return rc;
 }
 
-static struct process *process_get(struct lineage *l, u32 pid)
+static struct process *lineage_process_get(struct lineage *l, u32 pid)
 {
 	struct process *p;
 
@@ -116,14 +116,14 @@ int lineage_open(pid_t root, struct lineage **ret)
 	for (int cpu = 0; cpu < cpus && !rc; cpu++) {
 		struct perf_ring r;
 
-		rc = ring_open(root, cpu, &r);
+		rc = lineage_ring_open(root, cpu, &r);
 		if (!rc && vec_push(&l->rings, r)) {
 			perf_ring_close(&r);
 			rc = -ENOMEM;
 		}
 		rc = rc == -ENODEV ? 0 : rc; /* offline */
 	}
-	if (!rc && (!l->rings.n || !process_get(l, (u32)root)))
+	if (!rc && (!l->rings.n || !lineage_process_get(l, (u32)root)))
 		rc = -ENODEV;
 	if (rc) {
 		lineage_close(l);
@@ -169,7 +169,8 @@ static void mmap_take(struct process *p, const struct perf_mmap2 *e)
 		program->loaded = true;
 }
 
-static int comm_take(struct lineage *l, struct process *p, const struct perf_comm *e, u64 time)
+static int lineage_comm_take(
+	struct lineage *l, struct process *p, const struct perf_comm *e, u64 time)
 {
 	int rc = 0;
 
@@ -192,7 +193,7 @@ static int fork_take(struct lineage *l, const struct perf_task *e)
 
 	if (e->pid == e->ppid)
 		return 0; /* a thread */
-	child = process_get(l, e->pid);
+	child = lineage_process_get(l, e->pid);
 	HASH_FIND(hh, l->processes, &e->ppid, sizeof(e->ppid), parent);
 	if (!child)
 		return -ENOMEM;
@@ -241,11 +242,11 @@ static int event_take(struct lineage *l, const struct perf_event_header *h, u64 
 	if (h->type != PERF_RECORD_COMM && h->type != PERF_RECORD_MMAP2 &&
 		h->type != PERF_RECORD_NAMESPACES)
 		return 0;
-	p = process_get(l, e->pid);
+	p = lineage_process_get(l, e->pid);
 	if (!p)
 		return -ENOMEM;
 	if (h->type == PERF_RECORD_COMM)
-		return comm_take(l, p, e, time);
+		return lineage_comm_take(l, p, e, time);
 	if (h->type == PERF_RECORD_MMAP2)
 		mmap_take(p, (const void *)h);
 	else if (names->n > NET_NS_INDEX)
@@ -254,7 +255,7 @@ static int event_take(struct lineage *l, const struct perf_event_header *h, u64 
 }
 
 /* Keeps a copy, to be sorted. */
-static int record_take(void *arg, const struct perf_event_header *head)
+static int lineage_record_take(void *arg, const struct perf_event_header *head)
 {
 	struct lineage *l = arg;
 	char *copy = malloc(head->size);
@@ -271,7 +272,7 @@ static int record_take(void *arg, const struct perf_event_header *head)
 	return -ENOMEM;
 }
 
-static int by_time(const void *a, const void *b)
+static int lineage_by_time(const void *a, const void *b)
 {
 	const struct pending *x = a, *y = b;
 
@@ -285,9 +286,9 @@ int lineage_take(struct lineage *l, bool all)
 	int rc = 0;
 
 	vec_each (r, &l->rings)
-		rc = rc ? rc : perf_ring_read(r, record_take, l);
+		rc = rc ? rc : perf_ring_read(r, lineage_record_take, l);
 	if (l->pending.n)
-		qsort(l->pending.v, l->pending.n, sizeof(*l->pending.v), by_time);
+		qsort(l->pending.v, l->pending.n, sizeof(*l->pending.v), lineage_by_time);
 	vec_each (e, &l->pending) {
 		if (e->time > until) {
 			l->pending.v[left++] = *e;

@@ -52,7 +52,7 @@ static u64 group_files(const struct cgroup *cg)
 	return keyvals_get_or(&kv, active, 0) + keyvals_get_or(&kv, inactive, 0);
 }
 
-static int group_look(struct near *n, u32 pid)
+static int near_group_look(struct near *n, u32 pid)
 {
 	_cleanup_free_ struct cgroup *cg = n->cgroups ? calloc(1, sizeof(*cg)) : NULL;
 	struct cgroup_memory m;
@@ -79,7 +79,7 @@ int near_look(struct near *n, u32 pid, const char *comm)
 {
 	int rc = space_look(n, pid, comm);
 
-	return rc ? rc : group_look(n, pid);
+	return rc ? rc : near_group_look(n, pid);
 }
 
 static void limit_tell(const struct near_limit *l, struct capture *c)

@@ -12,7 +12,7 @@
 #define LARGE_LEAVES 64  /* chunks for those that come later */
 #define LARGE_THREADS 16 /* where there are more, all get the same */
 
-static void pages_take(const struct rings *r, u64 from, u64 to)
+static void rings_pages_take(const struct rings *r, u64 from, u64 to)
 {
 	if (fallocate(r->file, 0, (off_t)from, (off_t)(to - from)))
 		return; /* no memory for us: then the program's first writes take it */
@@ -25,7 +25,7 @@ static u32 chunks_take(struct rings *r, u32 n)
 			continue;
 		memset(&r->taken[chunk], true, n);
 		r->free -= n;
-		pages_take(r, track_ring_offset(0, track_grown(chunk, n)),
+		rings_pages_take(r, track_ring_offset(0, track_grown(chunk, n)),
 			track_ring_offset(0, track_grown(chunk + n, n)));
 		return track_grown(chunk, n);
 	}
@@ -35,7 +35,7 @@ static u32 chunks_take(struct rings *r, u32 n)
 void rings_begin(struct rings *r, struct track_head *head, int file, bool large)
 {
 	*r = (struct rings){.head = head, .file = file, .free = TRACK_CHUNKS};
-	pages_take(r, 0, TRACK_PAGE);
+	rings_pages_take(r, 0, TRACK_PAGE);
 	r->main = head->slot[0].grown = chunks_take(r, large ? TRACK_GROWN_CHUNKS : 1);
 	rings_prepare(r, 0);
 }
@@ -48,9 +48,9 @@ void rings_prepare(struct rings *r, u32 threads)
 	r->threads = threads;
 	if (ready <= r->ready)
 		return;
-	pages_take(r, slots + r->ready * sizeof(struct track_slot),
+	rings_pages_take(r, slots + r->ready * sizeof(struct track_slot),
 		slots + ready * sizeof(struct track_slot));
-	pages_take(r, track_first_offset(r->ready), track_first_offset(ready));
+	rings_pages_take(r, track_first_offset(r->ready), track_first_offset(ready));
 	r->ready = ready;
 }
 

@@ -36,7 +36,7 @@ int untracked_begin(struct untracked *u, struct capture *c, struct collector *co
 }
 
 /* A pid is given again to another, so it counts from anew when it was not there in between. */
-static int process_look(struct untracked *u, u32 pid)
+static int untracked_process_look(struct untracked *u, u32 pid)
 {
 	enum preload_why why = preload_check_process(pid);
 	struct untracked_process *p = NULL, new = {.pid = pid};
@@ -63,7 +63,7 @@ static int process_look(struct untracked *u, u32 pid)
 }
 
 /* Appends the children that one of a process's threads has. */
-static void children_add(int pid, int tid, u32 *all, size_t *n)
+static void untracked_children_add(int pid, int tid, u32 *all, size_t *n)
 {
 	char path[64], text[4096], *at = text, *end;
 	_cleanup_close_ int fd = -1;
@@ -96,11 +96,11 @@ static int descendants_look(struct untracked *u)
 		_cleanup_proc_iter_ struct proc_iter it = {};
 		int tid;
 
-		rc = process_look(u, all[i]);
+		rc = untracked_process_look(u, all[i]);
 		if (proc_iter_open_tasks((int)all[i], &it))
 			continue;
 		while (proc_iter_next(&it, &tid))
-			children_add((int)all[i], tid, all, &n);
+			untracked_children_add((int)all[i], tid, all, &n);
 	}
 	return rc;
 }

@@ -26,7 +26,7 @@ static struct event_point joined(const struct event_point *before, const struct 
 }
 
 /* The last point, if it is of this step, and the one before it. */
-static struct event_point *last_of(
+static struct event_point *event_steps_last_of(
 	const event_points *v, u32 step, const struct event_point **ret_before)
 {
 	struct event_point *last = v->n ? &v->v[v->n - 1] : NULL;
@@ -44,7 +44,7 @@ static int point_put(
 	event_points *v, u32 step, const struct event_point *p, bool again, bool in_second)
 {
 	const struct event_point *before;
-	struct event_point *last = last_of(v, step, &before), j;
+	struct event_point *last = event_steps_last_of(v, step, &before), j;
 
 	if (!again)
 		return p ? vec_push(v, *p) : 0;
@@ -99,7 +99,7 @@ int event_steps_close(struct event_steps *s, struct account *a, u64 *ret_points)
 {
 	const struct event_point all = {s->step, a->live_blocks, a->live_bytes, a->peak_blocks,
 		a->peak_bytes, a->allocations, a->bytes};
-	const struct event_point *before, *last = last_of(&s->whole, s->step, &before);
+	const struct event_point *before, *last = event_steps_last_of(&s->whole, s->step, &before);
 	bool again = last, in_second = last && all.peak_bytes > last->peak_bytes;
 	u64 had = points_of(s);
 	int rc = sites_fit(s, a->sites.n);

@@ -53,7 +53,7 @@ struct lost_record {
 	u64 id, lost;
 };
 
-static int event_open(const struct fault_events *f, pid_t pid, int cpu, u64 config)
+static int fault_event_open(const struct fault_events *f, pid_t pid, int cpu, u64 config)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -80,13 +80,13 @@ static int event_open(const struct fault_events *f, pid_t pid, int cpu, u64 conf
 }
 
 /* The kernel limits what may be mapped without privilege (perf_event_mlock_kb). */
-static int ring_open(
+static int fault_events_ring_open(
 	const struct fault_events *f, pid_t pid, int cpu, u32 pages, struct perf_ring *ret)
 {
 	int rc = -EPERM;
 
 	for (; rc == -EPERM && pages >= RING_PAGES_LEAST; pages /= 2) {
-		int fd = event_open(f, pid, cpu, PERF_COUNT_SW_PAGE_FAULTS_MIN);
+		int fd = fault_event_open(f, pid, cpu, PERF_COUNT_SW_PAGE_FAULTS_MIN);
 
 		rc = fd < 0 ? fd : perf_ring_map(fd, pages, ret);
 		if (fd < 0)
@@ -98,11 +98,11 @@ static int ring_open(
 static int cpu_open(struct fault_events *f, pid_t pid, int cpu, u32 pages)
 {
 	struct cpu_events e = {};
-	int rc = ring_open(f, pid, cpu, pages, &e.ring);
+	int rc = fault_events_ring_open(f, pid, cpu, pages, &e.ring);
 
 	if (rc)
 		return rc;
-	e.major = event_open(f, pid, cpu, PERF_COUNT_SW_PAGE_FAULTS_MAJ);
+	e.major = fault_event_open(f, pid, cpu, PERF_COUNT_SW_PAGE_FAULTS_MAJ);
 	if (e.major < 0 || ioctl(e.major, PERF_EVENT_IOC_SET_OUTPUT, e.ring.fd) ||
 		ioctl(e.major, PERF_EVENT_IOC_ID, &e.major_id))
 		rc = e.major < 0 ? e.major : -errno;
@@ -115,7 +115,7 @@ static int cpu_open(struct fault_events *f, pid_t pid, int cpu, u32 pages)
 	return rc;
 }
 
-static u32 pages_each(long cpus)
+static u32 fault_events_pages_each(long cpus)
 {
 	u32 pages = RING_PAGES;
 
@@ -131,10 +131,10 @@ int fault_events_open(pid_t pid, struct fault_events **ret)
 	int rc = f ? 0 : -ENOMEM;
 
 	for (int cpu = 0; cpu < cpus && !rc; cpu++) {
-		rc = cpu_open(f, pid, cpu, pages_each(cpus));
+		rc = cpu_open(f, pid, cpu, fault_events_pages_each(cpus));
 		if (rc == -EACCES && !f->user_only && !f->cpus.n) {
 			f->user_only = true;
-			rc = cpu_open(f, pid, cpu, pages_each(cpus));
+			rc = cpu_open(f, pid, cpu, fault_events_pages_each(cpus));
 		}
 		rc = rc == -ENODEV ? 0 : rc; /* it is offline */
 	}
@@ -154,7 +154,7 @@ struct reading {
 	void *arg;
 };
 
-static int sample_take(const struct reading *r, const struct fault_sample *e)
+static int fault_events_sample_take(const struct reading *r, const struct fault_sample *e)
 {
 	bool has_sp = e->h.size >= sizeof(*e) && e->abi;
 
@@ -179,14 +179,14 @@ static int exec_take(const struct reading *r, const struct perf_event_header *he
 				       .what = FAULT_IS_EXEC});
 }
 
-static int record_take(void *arg, const struct perf_event_header *head)
+static int fault_events_record_take(void *arg, const struct perf_event_header *head)
 {
 	struct reading *r = arg;
 
 	switch (head->type) {
 	case PERF_RECORD_SAMPLE:
 		return head->size >= offsetof(struct fault_sample, sp)
-			       ? sample_take(r, (const void *)head)
+			       ? fault_events_sample_take(r, (const void *)head)
 			       : 0;
 	case PERF_RECORD_COMM:
 		return head->misc & PERF_RECORD_MISC_COMM_EXEC &&
@@ -208,7 +208,7 @@ int fault_events_read(
 	vec_each (cpu, &f->cpus) {
 		struct reading r = {f, cpu, take, arg};
 
-		rc = rc ? rc : perf_ring_read(&cpu->ring, record_take, &r);
+		rc = rc ? rc : perf_ring_read(&cpu->ring, fault_events_record_take, &r);
 	}
 	return rc;
 }

@@ -38,7 +38,7 @@ void residence_free(struct residence *r)
 	free(r);
 }
 
-static void sums_add(struct residence *r, struct residence_sums *s, bool major)
+static void residence_sums_add(struct residence *r, struct residence_sums *s, bool major)
 {
 	s->minor += !major;
 	s->major += major;
@@ -53,7 +53,7 @@ int residence_count(struct residence *r, const struct residence_key *k, bool maj
 
 	if (!s)
 		return -ENOMEM;
-	sums_add(r, s, major);
+	residence_sums_add(r, s, major);
 	return 0;
 }
 

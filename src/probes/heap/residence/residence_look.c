@@ -173,8 +173,8 @@ static struct there area_range(const struct area *a, u64 start, u64 end)
 }
 
 /* Adds what is there of a range to the sums of a key; from: it was in these. */
-static void range_add(struct looking *l, const struct residence_key *k, u64 start, u64 bytes,
-	struct residence_sums *from)
+static void residence_look_range_add(struct looking *l, const struct residence_key *k, u64 start,
+	u64 bytes, struct residence_sums *from)
 {
 	struct residence_sums *s = groups_find(&l->r->sums, k);
 	u64 end = start + bytes;
@@ -213,7 +213,7 @@ static void mapped_add(struct looking *l)
 		struct residence_key k = residence_mapped(m, &r);
 
 		if (groups_get(&l->r->sums, &k))
-			range_add(l, &k, r.start, r.end - r.start, NULL);
+			residence_look_range_add(l, &k, r.start, r.end - r.start, NULL);
 		else
 			l->rc = -ENOMEM;
 	}
@@ -235,7 +235,7 @@ static void block_add(void *arg, u64 address, u64 bytes, u32 stack)
 		mapped = residence_mapped(l->mappings, &r);
 		from = groups_find(&l->r->sums, &mapped);
 	}
-	range_add(l, &k, address, bytes, from);
+	residence_look_range_add(l, &k, address, bytes, from);
 }
 
 static void rest_add(struct looking *l)

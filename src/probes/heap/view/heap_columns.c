@@ -7,7 +7,7 @@
 
 #include "analysis/hist.h"
 
-static u64 ns_of_ms(u64 ms)
+static u64 heap_columns_ns_of_ms(u64 ms)
 {
 	return ms > UINT64_MAX / 1000000 ? UINT64_MAX : ms * 1000000;
 }
@@ -83,14 +83,15 @@ static CELL_GET(life_cell)
 {
 	const struct heap_sums *s = of_site(row);
 
-	return s && s->frees ? cell_u64(ns_of_ms(s->life_ms / s->frees)) : (struct cell){};
+	return s && s->frees ? cell_u64(heap_columns_ns_of_ms(s->life_ms / s->frees))
+			     : (struct cell){};
 }
 
 static CELL_GET(max_life_cell)
 {
 	const struct heap_sums *s = of_site(row);
 
-	return s && s->frees ? cell_u64(ns_of_ms(s->max_life_ms)) : (struct cell){};
+	return s && s->frees ? cell_u64(heap_columns_ns_of_ms(s->max_life_ms)) : (struct cell){};
 }
 
 static bool lives_of(const struct row_of *row, struct hist *ret)
@@ -107,7 +108,8 @@ static struct cell life_quantile(const struct row_of *row, double q)
 	const struct heap_sums *s = row->sums;
 	struct hist h;
 
-	return lives_of(row, &h) ? cell_u64(hist_quantile(&h, q, ns_of_ms((u64)s->max_life_ms + 1)))
+	return lives_of(row, &h) ? cell_u64(hist_quantile(
+					   &h, q, heap_columns_ns_of_ms((u64)s->max_life_ms + 1)))
 				 : (struct cell){};
 }
 
@@ -192,7 +194,7 @@ static const struct cell_column columns[] = {
 		"code path that allocated; none: there was no memory for more stacks", stack_cell),
 };
 
-static bool is_any(const struct row_of *row)
+static bool heap_columns_is_any(const struct row_of *row)
 {
 	const struct heap_sums *s = row->sums;
 
@@ -200,6 +202,6 @@ static bool is_any(const struct row_of *row)
 }
 
 const struct by_spec heap_spec =
-	CELLS_SPEC(columns, struct by_task_key, struct heap_sums, .shows = is_any);
+	CELLS_SPEC(columns, struct by_task_key, struct heap_sums, .shows = heap_columns_is_any);
 
 const struct view_table heap_sum_tables[] = {CELLS_VIEW("heap", columns), {}};

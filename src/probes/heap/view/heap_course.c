@@ -24,7 +24,7 @@ static int put_nothing(void *arg, const struct rec *r)
 	return 0;
 }
 
-static int init(void *state, const struct view_options *o, struct err *err)
+static int heap_course_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct course *c = state;
 	int rc = event_replay_open(0, UINT64_MAX, o->most_bytes, put_nothing, NULL, &c->replay);
@@ -35,7 +35,7 @@ static int init(void *state, const struct view_options *o, struct err *err)
 	return 0;
 }
 
-static int feed(void *state, const struct rec *r)
+static int heap_course_feed(void *state, const struct rec *r)
 {
 	struct course *c = state;
 
@@ -119,7 +119,7 @@ static int points_put(
 			  : -ENOMEM;
 }
 
-static int report(void *state, struct report *r)
+static int heap_course_report(void *state, struct report *r)
 {
 	struct course *c = state;
 	if (!event_replay_has(c->replay))
@@ -136,15 +136,15 @@ static int report(void *state, struct report *r)
 	return event_replay_steps(c->replay, &c->step_ms, points_put, c);
 }
 
-static void destroy(void *state)
+static void heap_course_destroy(void *state)
 {
 	event_replay_close(((struct course *)state)->replay);
 }
 
 const struct view heap_course_view = {
 	.size = sizeof(struct course),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.destroy = destroy,
+	.init = heap_course_init,
+	.feed = heap_course_feed,
+	.report = heap_course_report,
+	.destroy = heap_course_destroy,
 };

@@ -57,7 +57,7 @@ static const struct cell_column columns[] = {
 	BY_STACK_CELLS("who mapped"),
 };
 
-static bool is_any(const struct row_of *row)
+static bool heap_mappings_is_any(const struct row_of *row)
 {
 	const struct sums *s = row->sums;
 
@@ -66,7 +66,8 @@ static bool is_any(const struct row_of *row)
 
 const struct view_table heap_mapping_tables[] = {CELLS_VIEW("mapping", columns), {}};
 
-static const struct by_spec spec = CELLS_SPEC(columns, struct key, struct sums, .shows = is_any);
+static const struct by_spec spec =
+	CELLS_SPEC(columns, struct key, struct sums, .shows = heap_mappings_is_any);
 
 int heap_mappings_init(struct heap_mappings *m, const struct view *v, const struct view_options *o,
 	struct err *err)
@@ -107,7 +108,7 @@ const struct heap_mapped *heap_mapped_find(const struct heap_mappings *m, u32 pr
 }
 
 /* Of threads nothing is known: they show as their process. */
-static int site_add(
+static int heap_mappings_site_add(
 	struct heap_mappings *m, const struct site_state *at, const struct heap_total *total)
 {
 	const struct heap_mapping *now = &at->now, *base = &at->base;
@@ -158,7 +159,7 @@ int heap_mappings_report(struct heap_mappings *m, struct report *r,
 	for (size_t i = 0; i < m->sites.n && !rc; i++) {
 		const struct site_state *at = groups_value(&m->sites, i);
 
-		rc = site_add(m, at, total_of(arg, at->now.process));
+		rc = heap_mappings_site_add(m, at, total_of(arg, at->now.process));
 	}
 	return rc ? rc : by_sums_rows(&m->sums, r, t, NULL);
 }

@@ -46,7 +46,7 @@ static const char *place_name(u32 place)
 	return place < HEAP_PLACES && names[place] ? names[place] : "not known";
 }
 
-static bool is_asked_for(u32 place)
+static bool heap_residence_is_asked_for(u32 place)
 {
 	return place == HEAP_PLACE_BLOCK || place == HEAP_PLACE_MAPPED;
 }
@@ -81,7 +81,8 @@ static CELL_GET(faults_cell)
 /* What it was allocated or mapped as; NULL: nobody asked for it. */
 static const struct sums *asked(const struct row_of *row)
 {
-	return is_asked_for(((const struct key *)row->key)->place) ? row->sums : NULL;
+	return heap_residence_is_asked_for(((const struct key *)row->key)->place) ? row->sums
+										  : NULL;
 }
 
 static CELL_GET(live_cell)
@@ -142,14 +143,15 @@ static const struct cell_column columns[] = {
 		"code path that allocated or mapped", stack_cell),
 };
 
-static bool is_any(const struct row_of *row)
+static bool heap_residence_is_any(const struct row_of *row)
 {
 	const struct sums *s = row->sums;
 
 	return s->minor || s->major || s->resident || s->swapped || s->live;
 }
 
-static const struct by_spec spec = CELLS_SPEC(columns, struct key, struct sums, .shows = is_any);
+static const struct by_spec spec =
+	CELLS_SPEC(columns, struct key, struct sums, .shows = heap_residence_is_any);
 
 /* A process: its record, and as the interval began; what is known of it is the row's view. */
 static const struct heap_looked *now_of(const struct row_of *row)
@@ -285,7 +287,7 @@ int heap_looked_feed(struct heap_residences *m, const struct heap_looked *r)
 }
 
 /* Of threads nothing is known: they show as their process. */
-static int place_add(struct heap_residences *m, const struct place_key *p,
+static int heap_residence_place_add(struct heap_residences *m, const struct place_key *p,
 	const struct place_state *at, const struct heap_total *total)
 {
 	const struct heap_residence *now = &at->now, *base = &at->base;
@@ -324,7 +326,8 @@ static int places_report(struct heap_residences *m, struct report *r,
 	for (size_t i = 0; i < m->places.n && !rc; i++) {
 		const struct place_state *at = groups_value(&m->places, i);
 
-		rc = place_add(m, groups_key(&m->places, i), at, total_of(arg, at->now.process));
+		rc = heap_residence_place_add(
+			m, groups_key(&m->places, i), at, total_of(arg, at->now.process));
 	}
 	return rc ? rc : by_sums_rows(&m->sums, r, t, NULL);
 }

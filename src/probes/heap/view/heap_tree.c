@@ -14,7 +14,7 @@ struct node {
 	u64 processes, live, allocations, bytes;
 };
 
-static int by_number(const void *a, const void *b)
+static int heap_tree_by_number(const void *a, const void *b)
 {
 	u32 x = ((const struct node *)a)->total->process,
 	    y = ((const struct node *)b)->total->process;
@@ -40,7 +40,7 @@ static u32 node_above(const struct node *all, size_t i)
 	return low < i && all[low].total->process == wanted ? (u32)low + 1 : 0;
 }
 
-static void node_add(struct node *to, const struct node *n)
+static void heap_tree_node_add(struct node *to, const struct node *n)
 {
 	to->processes += n->processes;
 	to->live += n->live;
@@ -69,7 +69,7 @@ static void tree_make(struct node *all, size_t n)
 		up->last = (u32)i + 1;
 	}
 	for (size_t i = n; i > 0; i--)
-		node_add(&all[all[i - 1].above ? all[i - 1].above - 1 : n], &all[i - 1]);
+		heap_tree_node_add(&all[all[i - 1].above ? all[i - 1].above - 1 : n], &all[i - 1]);
 }
 
 /* What is asked of all of it: the view of the rows. */
@@ -163,7 +163,7 @@ const struct view_table heap_tree_tables[] = {
 };
 
 /* All, then each before those below it. */
-static int rows_add(struct table *t, struct report *r, const struct tree *tree, size_t n)
+static int heap_tree_rows_add(struct table *t, struct report *r, const struct tree *tree, size_t n)
 {
 	const struct node *all = tree->all;
 	u32 at = all[n].first;
@@ -195,7 +195,7 @@ int heap_tree_add(struct report *r, const struct heap_total *const *of, size_t n
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		all[i].total = of[i];
-	qsort(all, n, sizeof(*all), by_number);
+	qsort(all, n, sizeof(*all), heap_tree_by_number);
 	tree_make(all, n);
-	return rows_add(t, r, &(struct tree){all, together}, n);
+	return heap_tree_rows_add(t, r, &(struct tree){all, together}, n);
 }

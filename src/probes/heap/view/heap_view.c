@@ -58,7 +58,7 @@ static u64 memory_most(u64 most_bytes)
 	return MIN(most_bytes, (u64)sysconf(_SC_PHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE) / 2);
 }
 
-static int init(void *state, const struct view_options *o, struct err *err)
+static int heap_view_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct heap_view_state *v = state;
 	int rc = by_sums_init(&v->sums, &heap_spec, &heap_view, o, err);
@@ -122,7 +122,7 @@ static int feed_sums(void *state, const struct rec *r)
 }
 
 /* Of a part of a run its sums are made of its events. */
-static int feed(void *state, const struct rec *r)
+static int heap_view_feed(void *state, const struct rec *r)
 {
 	struct heap_view_state *v = state;
 
@@ -163,8 +163,8 @@ static const struct heap_total *total_of(const void *view, u32 process)
 }
 
 /* comm: of a thread; NULL: the process's own. */
-static struct heap_sums *sums_of(struct heap_view_state *v, u32 process, u32 tgid, u32 tid,
-	const char comm[COMM_LEN], u32 stack)
+static struct heap_sums *heap_view_sums_of(struct heap_view_state *v, u32 process, u32 tgid,
+	u32 tid, const char comm[COMM_LEN], u32 stack)
 {
 	const struct heap_total *t = total_of(v, process);
 	struct by_task_key k = by_task_key(v->sums.by, tgid, tid, t ? t->cgroup : 0, stack,
@@ -181,10 +181,10 @@ static struct heap_sums *sums_of(struct heap_view_state *v, u32 process, u32 tgi
 	return s;
 }
 
-static int site_add(
+static int heap_view_site_add(
 	struct heap_view_state *v, const struct heap_site *now, const struct site_base *base)
 {
-	struct heap_sums *s = sums_of(v, now->process, now->tgid, 0, NULL, now->stack);
+	struct heap_sums *s = heap_view_sums_of(v, now->process, now->tgid, 0, NULL, now->stack);
 
 	if (!s)
 		return -ENOMEM;
@@ -208,7 +208,7 @@ static int sites_add(struct heap_view_state *v)
 	for (size_t i = 0; i < v->sites.n && !rc; i++) {
 		const struct site_state *at = groups_value(&v->sites, i);
 
-		rc = site_add(v, &at->now, &at->base);
+		rc = heap_view_site_add(v, &at->now, &at->base);
 	}
 	return rc;
 }
@@ -221,15 +221,16 @@ static int feed_part(void *state, const struct rec *r)
 
 	if (r->kind != REC_HEAP_SITE)
 		return feed_sums(v, r);
-	return v->sums.by & BY_STACK ? site_add(v, (const struct heap_site *)r, &none) : 0;
+	return v->sums.by & BY_STACK ? heap_view_site_add(v, (const struct heap_site *)r, &none)
+				     : 0;
 }
 
 static int threads_add(struct heap_view_state *v)
 {
 	for (size_t i = 0; i < v->threads.n; i++) {
 		const struct thread_state *at = groups_value(&v->threads, i);
-		struct heap_sums *s =
-			sums_of(v, at->now.process, at->now.tgid, at->now.tid, at->now.comm, 0);
+		struct heap_sums *s = heap_view_sums_of(
+			v, at->now.process, at->now.tgid, at->now.tid, at->now.comm, 0);
 
 		if (!s)
 			return -ENOMEM;
@@ -244,7 +245,8 @@ static int totals_add(struct heap_view_state *v)
 {
 	for (size_t i = 0; i < v->totals.n; i++) {
 		const struct total_state *at = groups_value(&v->totals, i);
-		struct heap_sums *s = sums_of(v, at->now.process, at->now.tgid, 0, NULL, 0);
+		struct heap_sums *s =
+			heap_view_sums_of(v, at->now.process, at->now.tgid, 0, NULL, 0);
 
 		if (!s)
 			return -ENOMEM;
@@ -266,7 +268,7 @@ static bool is_sampled(const struct heap_view_state *v)
 	return is;
 }
 
-static int rows_add(struct heap_view_state *v, struct report *r)
+static int heap_view_rows_add(struct heap_view_state *v, struct report *r)
 {
 	struct table *t = by_sums_table(&v->sums, r, "heap",
 		v->sums.by & BY_STACK    ? "Heap by stack"
@@ -284,7 +286,7 @@ static int rows_add(struct heap_view_state *v, struct report *r)
 }
 
 /* What a reader must know. */
-static void notes_add(struct heap_view_state *v, struct report *r)
+static void heap_view_notes_add(struct heap_view_state *v, struct report *r)
 {
 	u32 attached = 0; /* one of them */
 
@@ -329,7 +331,7 @@ static int by_peak(const void *a, const void *b)
 }
 
 /* Of the process with the highest peak first, each in the order of time. */
-static int growth_add(struct heap_view_state *v, struct report *r)
+static int heap_view_growth_add(struct heap_view_state *v, struct report *r)
 {
 	struct table *t = heap_growth_table(r);
 	size_t n = v->totals.n;
@@ -359,7 +361,7 @@ static int tree_add(struct heap_view_state *v, struct report *r)
 	return heap_tree_add(r, all, v->totals.n, v->together.h.kind ? &v->together : NULL);
 }
 
-static int report(void *state, struct report *r)
+static int heap_view_report(void *state, struct report *r)
 {
 	struct heap_view_state *v = state;
 	int rc;
@@ -376,16 +378,16 @@ static int report(void *state, struct report *r)
 		rc = threads_add(v);
 	else
 		rc = totals_add(v);
-	notes_add(v, r);
-	rc = rc ? rc : rows_add(v, r);
+	heap_view_notes_add(v, r);
+	rc = rc ? rc : heap_view_rows_add(v, r);
 	rc = rc ? rc : heap_mappings_report(&v->mappings, r, total_of, v);
 	rc = rc ? rc : heap_residences_report(&v->residences, r, total_of, v);
 	rc = rc ? rc : processes_add(v, r);
 	rc = rc ? rc : tree_add(v, r);
-	return rc ? rc : growth_add(v, r);
+	return rc ? rc : heap_view_growth_add(v, r);
 }
 
-static void reset(void *state)
+static void heap_view_reset(void *state)
 {
 	struct heap_view_state *v = state;
 
@@ -415,7 +417,7 @@ static void reset(void *state)
 	heap_residences_reset(&v->residences);
 }
 
-static void destroy(void *state)
+static void heap_view_destroy(void *state)
 {
 	struct heap_view_state *v = state;
 
@@ -443,11 +445,11 @@ const struct view heap_view = {
 	.by_keys = by_keys,
 	.parts_with = " --events -- CMD",
 	.tables = tables,
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
+	.init = heap_view_init,
+	.feed = heap_view_feed,
+	.report = heap_view_report,
+	.reset = heap_view_reset,
 	.levels = true,
 	.remembers = heap_remembers,
-	.destroy = destroy,
+	.destroy = heap_view_destroy,
 };

@@ -135,7 +135,7 @@ static const struct host *host(void)
 	return &found;
 }
 
-static u32 options(const struct capture *c)
+static u32 numa_capture_options(const struct capture *c)
 {
 	const struct numa_state *s = c->state;
 	u32 want = s ? s->want : NUMA_WANT_HINT | NUMA_WANT_TOUCH;
@@ -255,7 +255,7 @@ static int capture_attach(struct capture *c, struct attached *a, struct err *err
 	return rc;
 }
 
-static int prepare(struct bpf_object *obj, const struct capture *c)
+static int numa_capture_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct numa_config config = {.only_node = numa_only_node(), .wake_bytes = WAKE_BYTES};
 	u8 nodes[NUMA_CPUS_TOLD] = {};
@@ -289,7 +289,7 @@ static int sample_send(
 	return rc ? rc : capture_emit(c, &s.h);
 }
 
-static int mapping_send(
+static int numa_capture_mapping_send(
 	struct capture *c, const struct stack_maps *stacks, const struct numa_event *e)
 {
 	struct numa_mapping m = e->mapping;
@@ -303,7 +303,7 @@ static int mapping_send(
 }
 
 /* Of another program all mappings are told, of a fork none: they are its parent's. */
-static int task_send(struct capture *c, const struct numa_event *e)
+static int numa_capture_task_send(struct capture *c, const struct numa_event *e)
 {
 	struct numa_task t = e->task;
 	int rc = 0;
@@ -330,7 +330,7 @@ static int move_send(struct capture *c, const struct numa_event *e)
 	return capture_emit(c, &m.h);
 }
 
-static int thread_send(struct capture *c, const struct numa_event *e)
+static int numa_capture_thread_send(struct capture *c, const struct numa_event *e)
 {
 	struct numa_thread_move m = e->thread;
 
@@ -367,7 +367,8 @@ static int process_know(struct capture *c, const struct numa_event *e)
 	return rc ? rc : numa_know_process(known_of(c), c, tgid, e->h.time_ns - 1);
 }
 
-static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+static int numa_capture_record(
+	struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	const struct numa_event *e = (const void *)rec;
 	int rc;
@@ -383,13 +384,13 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 	case REC_NUMA_SAMPLE:
 		return sample_send(c, stacks, e);
 	case REC_NUMA_MAP:
-		return mapping_send(c, stacks, e);
+		return numa_capture_mapping_send(c, stacks, e);
 	case REC_NUMA_TASK:
-		return task_send(c, e);
+		return numa_capture_task_send(c, e);
 	case REC_NUMA_MOVE:
 		return move_send(c, e);
 	case REC_NUMA_THREAD_MOVE:
-		return thread_send(c, e);
+		return numa_capture_thread_send(c, e);
 	case REC_NUMA_POLICY:
 		return policy_send(c, stacks, e);
 	}
@@ -401,7 +402,7 @@ struct hardware_take {
 	u64 *events;
 };
 
-static bool in_scope(const struct capture *c, const struct numa_sample *s)
+static bool numa_capture_in_scope(const struct capture *c, const struct numa_sample *s)
 {
 	const struct numa_state *state = c->state;
 	u8 one;
@@ -416,7 +417,7 @@ static int hardware_take(void *arg, struct numa_sample *s, u64 phys)
 	struct hardware_take *t = arg;
 	int rc;
 
-	if (!in_scope(t->c, s))
+	if (!numa_capture_in_scope(t->c, s))
 		return 0;
 	++*t->events;
 	if (s->cpu >= 0 && s->cpu < IDSET_MAX)
@@ -485,9 +486,9 @@ static void capture_end(struct capture *c)
 const struct probe_bpf numa_bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
-	.options = options,
-	.prepare = prepare,
-	.record = record,
+	.options = numa_capture_options,
+	.prepare = numa_capture_prepare,
+	.record = numa_capture_record,
 	.rings = "rings",
 	.state_size = sizeof(struct numa_state),
 	.open = capture_open,

@@ -45,7 +45,7 @@ static struct numa_data_space *space_find(const struct numa_data *d, u32 tgid)
 	return at ? *at : NULL;
 }
 
-static struct numa_data_space *space_get(struct numa_data *d, u32 tgid)
+static struct numa_data_space *numa_data_space_get(struct numa_data *d, u32 tgid)
 {
 	struct numa_data_space **at = groups_get(&d->spaces, &tgid);
 
@@ -72,7 +72,8 @@ const struct numa_data_range *numa_data_ranges(const struct numa_data *d, u32 tg
 	return s ? s->list.v : NULL;
 }
 
-static int range_add(struct numa_data_space *s, const struct numa_data_range *r, const char *path)
+static int numa_data_range_add(
+	struct numa_data_space *s, const struct numa_data_range *r, const char *path)
 {
 	struct numa_data_range copy = *r;
 
@@ -96,8 +97,8 @@ int numa_data_mapping(struct numa_data *d, const struct numa_mapping *m, const c
 	struct numa_data_space *s;
 
 	if (m->kind == MAPPING_FILE && path && path[0] == '/' && m->prot & 2 && !m->shared) {
-		s = space_get(d, m->tgid);
-		return s ? range_add(s, &r, path) : -ENOMEM;
+		s = numa_data_space_get(d, m->tgid);
+		return s ? numa_data_range_add(s, &r, path) : -ENOMEM;
 	}
 	s = m->kind == MAPPING_ANON ? space_find(d, m->tgid) : NULL;
 	if (!s)
@@ -114,13 +115,13 @@ void numa_data_fork(struct numa_data *d, u32 child, u32 parent)
 	struct numa_data_space *from, *to;
 
 	numa_data_drop(d, child);
-	to = space_get(d, child);
+	to = numa_data_space_get(d, child);
 	from = space_find(d, parent);
 	if (!from || !to)
 		return;
 	/* Of those told, the analysis knows that the child has them too. */
 	vec_each (r, &from->list)
-		if (range_add(to, r, r->path))
+		if (numa_data_range_add(to, r, r->path))
 			break;
 }
 

@@ -159,7 +159,7 @@ struct reading {
 	void *arg;
 };
 
-static int record_take(void *arg, const struct perf_event_header *head)
+static int numa_hardware_ring_record_take(void *arg, const struct perf_event_header *head)
 {
 	const struct hardware_sample *e = (const void *)head;
 	struct reading *r = arg;
@@ -183,7 +183,7 @@ int numa_hardware_read(
 		struct reading reading = {h, r, take, arg};
 
 		if (r->ring.page)
-			rc = perf_ring_read(&r->ring, record_take, &reading);
+			rc = perf_ring_read(&r->ring, numa_hardware_ring_record_take, &reading);
 		if (rc)
 			break;
 	}

@@ -70,7 +70,7 @@ static void mapping_fill(struct capture *c, const struct mapping *m, struct numa
 	r->shared = m->shared;
 }
 
-static int held_send(
+static int numa_known_held_send(
 	struct numa_known *k, struct capture *c, u32 tgid, u64 time_ns, const struct maps *maps)
 {
 	int rc = 0;
@@ -101,7 +101,7 @@ int numa_know_process(struct numa_known *k, struct capture *c, u32 tgid, u64 tim
 	if (rc)
 		return rc < 0 ? rc : 0;
 	/* It may be gone already: then its samples have no objects, and that is said. */
-	return maps_read((int)tgid, &maps) ? 0 : held_send(k, c, tgid, time_ns, &maps);
+	return maps_read((int)tgid, &maps) ? 0 : numa_known_held_send(k, c, tgid, time_ns, &maps);
 }
 
 int numa_know_thread(struct numa_known *k, struct capture *c, const struct numa_sample *s, u64 tls)

@@ -18,7 +18,7 @@
  * where measured. So it is read only while that takes this share of the time. */
 #define SHARE 100
 
-static int mapping_send(struct capture *c, u32 tgid, const struct mapping *m,
+static int numa_place_mapping_send(struct capture *c, u32 tgid, const struct mapping *m,
 	const struct numa_map *n, const struct numa_maps *all)
 {
 	int rc = 0;
@@ -75,7 +75,7 @@ static int use_send(
 }
 
 /* The file has no ends of mappings: those are in maps. What changed between the two is left out. */
-static int process_send(struct capture *c, struct numa_places *p, u32 tgid)
+static int numa_place_process_send(struct capture *c, struct numa_places *p, u32 tgid)
 {
 	_cleanup_maps_ struct maps maps = {};
 	_cleanup_numa_maps_ struct numa_maps numa = {};
@@ -91,7 +91,7 @@ static int process_send(struct capture *c, struct numa_places *p, u32 tgid)
 	vec_each (m, &maps.list) {
 		const struct numa_map *n = numa_maps_find(&numa, m->start);
 
-		rc = n ? mapping_send(c, tgid, m, n, &numa) : 0;
+		rc = n ? numa_place_mapping_send(c, tgid, m, n, &numa) : 0;
 		if (rc)
 			return rc;
 	}
@@ -104,7 +104,7 @@ static int scope_send(struct capture *c, struct numa_places *p)
 	int rc = 0;
 
 	for (size_t i = 0; i < MIN(c->opt.scope.tasks.n, (size_t)PROCESSES_MAX) && !rc; i++)
-		rc = process_send(c, p, c->opt.scope.tasks.v[i]);
+		rc = numa_place_process_send(c, p, c->opt.scope.tasks.v[i]);
 	return rc;
 }
 

@@ -71,7 +71,7 @@ void numa_tls_drop(struct numa_tls *t, u32 tgid)
 	*at = NULL;
 }
 
-static struct tls_space *space_get(struct numa_tls *t, u32 tgid)
+static struct tls_space *numa_tls_space_get(struct numa_tls *t, u32 tgid)
 {
 	struct tls_space **at = groups_get(&t->spaces, &tgid);
 
@@ -270,7 +270,7 @@ int numa_tls_sample(struct numa_tls *t, const struct numa_data *d, struct captur
 			thread, s->tgid, pointer, thread->tgid == s->tgid ? thread->since_ns : 0);
 	if (s->address >= thread->pointer || thread->pointer - s->address > NEAR)
 		return 0;
-	space = space_get(t, s->tgid);
+	space = numa_tls_space_get(t, s->tgid);
 	if (!space)
 		return -ENOMEM;
 	rc = space_look(c, d, s->tgid, space);

@@ -110,7 +110,7 @@ static char *word_next(char **at)
 	return *word ? word : NULL;
 }
 
-static int line_parse(struct numa_topology *t, char *line)
+static int numa_topology_line_parse(struct numa_topology *t, char *line)
 {
 	char *hash = strchr(line, '#'), *key, *value;
 	struct numa_node *n;
@@ -148,7 +148,7 @@ int numa_topology_parse(const char *text, struct numa_topology *ret, struct err 
 
 	while (!rc && (line = strsep(&at, "\n"))) {
 		number++;
-		rc = line_parse(&t, line);
+		rc = numa_topology_line_parse(&t, line);
 	}
 	free(copy);
 	if (!rc && !t.known)

@@ -49,7 +49,7 @@ bool numa_record_good(const struct rec *r)
 	}
 }
 
-static s8 node_of(s32 node)
+static s8 numa_apply_node_of(s32 node)
 {
 	return node >= 0 && node < NUMA_NODES ? (s8)node : -1;
 }
@@ -100,7 +100,7 @@ static int by_of(
 		.time_ns = time_ns,
 		.tgid = tgid,
 		.thread = tid ? thread_number(f, tgid, tid, false) : NUMA_NONE,
-		.node = node_of(node),
+		.node = numa_apply_node_of(node),
 	};
 	return tid && ret->thread == NUMA_NONE ? -ENOMEM : 0;
 }
@@ -318,8 +318,8 @@ static void access_set(struct numa_access *a, const struct numa_sample *s, u32 t
 	a->weight_c = squeeze(s->weight ? s->weight : 1);
 	a->latency_c = squeeze(s->latency);
 	a->cpu = s->cpu >= 0 && s->cpu < 32768 ? (s16)s->cpu : -1;
-	a->cpu_node = node_of(s->cpu_node);
-	a->page_node = node_of(s->page_node);
+	a->cpu_node = numa_apply_node_of(s->cpu_node);
+	a->page_node = numa_apply_node_of(s->page_node);
 	a->flags = (u8)s->h.flags;
 	a->op = s->op <= NUMA_FETCH ? s->op : NUMA_OP_UNKNOWN;
 	a->level = s->level < NUMA_LEVELS ? s->level : NUMA_LEVEL_UNKNOWN;
@@ -407,8 +407,8 @@ static int move_apply(struct numa_feed *f, const struct numa_move *m)
 		.object = NUMA_NONE,
 		.pages = (u32)MIN(m->pages, (u64)0xffffffff),
 		.failed = (u32)MIN(m->failed, (u64)0xffffffff),
-		.from = node_of(m->from),
-		.to = node_of(m->to),
+		.from = numa_apply_node_of(m->from),
+		.to = numa_apply_node_of(m->to),
 		.why = m->why <= NUMA_MOVE_OTHER ? m->why : NUMA_MOVE_UNKNOWN,
 	};
 	enum object_found found;
@@ -426,8 +426,8 @@ static int thread_move_apply(struct numa_feed *f, const struct numa_thread_move 
 		.time_ns = m->h.time_ns,
 		.object = NUMA_NONE,
 		.thread = thread_number(f, m->tgid, m->tid, false),
-		.from = node_of(m->from_node),
-		.to = node_of(m->to_node),
+		.from = numa_apply_node_of(m->from_node),
+		.to = numa_apply_node_of(m->to_node),
 	};
 
 	return vec_push(&f->thread_moves, v);
@@ -443,7 +443,7 @@ static int place_apply(struct numa_feed *f, const struct numa_place *p)
 		.tgid = p->tgid,
 		.object = NUMA_NONE,
 		.page_bytes = p->page_bytes,
-		.node = node_of(p->node),
+		.node = numa_apply_node_of(p->node),
 		.sum = p->h.flags & NUMA_PLACE_SUM,
 	};
 	enum object_found found;

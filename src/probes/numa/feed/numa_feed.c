@@ -258,7 +258,7 @@ int numa_feed_take(struct numa_feed *f, const struct rec *r)
 }
 
 /* The node of a CPU, where only the CPU was told. */
-static void nodes_fill(struct numa_feed *f)
+static void numa_feed_nodes_fill(struct numa_feed *f)
 {
 	for (size_t i = 0; f->cpus.n && i < f->accesses.n; i++) {
 		struct numa_access *a = &f->accesses.v[i];
@@ -297,7 +297,7 @@ int numa_feed_finish(struct numa_feed *f)
 
 	waiting_free(f);
 	accesses_order(f);
-	nodes_fill(f);
+	numa_feed_nodes_fill(f);
 	rc = rc ? rc : numa_refine(f);
 	return rc ? rc : numa_index(f);
 }

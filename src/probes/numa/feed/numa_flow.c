@@ -13,7 +13,7 @@ void numa_index_free(struct numa_feed *f)
 	f->n_objects = f->n_threads = 0;
 }
 
-static u32 group_of(const struct numa_access *a, bool by_thread, u32 n)
+static u32 numa_flow_group_of(const struct numa_access *a, bool by_thread, u32 n)
 {
 	u32 g = by_thread ? a->thread : a->object;
 
@@ -33,11 +33,11 @@ static int index_make(struct numa_feed *f, bool by_thread, u32 n, u32 **ret_numb
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < f->accesses.n; i++)
-		at[group_of(&f->accesses.v[i], by_thread, n) + 2]++;
+		at[numa_flow_group_of(&f->accesses.v[i], by_thread, n) + 2]++;
 	for (u32 g = 2; g < n + 3; g++)
 		at[g] += at[g - 1];
 	for (size_t i = 0; i < f->accesses.n; i++)
-		numbers[at[group_of(&f->accesses.v[i], by_thread, n) + 1]++] = (u32)i;
+		numbers[at[numa_flow_group_of(&f->accesses.v[i], by_thread, n) + 1]++] = (u32)i;
 	*ret_numbers = numbers;
 	*ret_at = at;
 	return 0;

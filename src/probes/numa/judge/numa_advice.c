@@ -117,7 +117,7 @@ static void evidence(struct advice *a)
 	evidence_latency(a);
 }
 
-static const char *confidence(const struct numa_group *g)
+static const char *numa_advice_confidence(const struct numa_group *g)
 {
 	if (g->hints.samples)
 		return "high that it is remote, medium for the pattern: there is one hint fault "
@@ -162,7 +162,7 @@ static void finding_fill(struct advice *a)
 	a->to->title = report_text(a->r, "%s%s%s: %s, %.0f %% of its accesses are remote%s",
 		named ? "" : kind, named ? "" : " ", a->name, numa_pattern_name(v->pattern),
 		percent(v->remote_ratio), ratio_beside(a->r, v));
-	a->to->confidence = confidence(a->g);
+	a->to->confidence = numa_advice_confidence(a->g);
 	evidence(a);
 	numa_fix(a);
 	verify_fill(a);

@@ -128,7 +128,7 @@ static void frame_line(void *arg, const struct stack_line *l)
 }
 
 /* "set_mempolicy(MPOL_BIND, {1}) 1.2 s after the start, called in …". */
-static const char *call_text(struct report *r, const struct numa_policy *p)
+static const char *numa_bound_call_text(struct report *r, const struct numa_policy *p)
 {
 	_cleanup_str_ struct str s = {};
 	struct frames frames = {.to = &s};
@@ -166,7 +166,8 @@ static const char *call_find(
 	if (!c)
 		return NULL;
 	p = l->last.h.flags & PROCESS_NUMA_OWN ? &c->mapping : &c->process;
-	return is_of_call(stream_string(r->stream, l->last.policy), p) ? call_text(r, p) : NULL;
+	return is_of_call(stream_string(r->stream, l->last.policy), p) ? numa_bound_call_text(r, p)
+								       : NULL;
 }
 
 static int look_report(const struct numa_bound *b, struct report *r, const struct bound_look *l)

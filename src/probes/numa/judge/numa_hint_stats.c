@@ -111,7 +111,7 @@ static int window_end(struct hint_stats_work *w, struct window *v, s32 *node)
 	return window_cross(w, several);
 }
 
-static int page_add(struct hint_stats_work *w, const struct numa_access *a)
+static int numa_hint_stats_page_add(struct hint_stats_work *w, const struct numa_access *a)
 {
 	u64 page = a->address >> PAGE_SHIFT;
 	size_t before = w->pages.n;
@@ -160,7 +160,7 @@ int hint_stats_object(struct numa_feed *f, u32 object, struct hint_stats_work *w
 		v.n++;
 		v.counts[a->cpu_node]++;
 		w->sum.samples++;
-		rc = rc ? rc : page_add(w, a);
+		rc = rc ? rc : numa_hint_stats_page_add(w, a);
 		rc = rc ? rc : thread_add(w, a);
 	}
 	return rc ? rc : window_end(w, &v, &node);

@@ -61,19 +61,19 @@ static s32 largest(const u64 v[NUMA_NODES], double *ret_ratio)
 	return best;
 }
 
-static bool known(const struct numa_group *g, enum numa_unit unit)
+static bool numa_patterns_known(const struct numa_group *g, enum numa_unit unit)
 {
 	return g->sharing[unit].samples >= NUMA_MIN_SHARING;
 }
 
 static bool own(const struct numa_group *g, enum numa_unit unit)
 {
-	return known(g, unit) && g->sharing[unit].mixed < OWN;
+	return numa_patterns_known(g, unit) && g->sharing[unit].mixed < OWN;
 }
 
 static bool mixed(const struct numa_group *g, enum numa_unit unit)
 {
-	return known(g, unit) && g->sharing[unit].mixed >= MIXED;
+	return numa_patterns_known(g, unit) && g->sharing[unit].mixed >= MIXED;
 }
 
 /* Accesses to nodes that have memory only. */
@@ -360,7 +360,7 @@ static double saved(const struct numa_groups *all, const struct numa_group *g, u
 }
 
 /* Who uses it from afar, and where it lies. */
-static void nodes_fill(const struct numa_group *g, struct numa_verdict *v)
+static void numa_patterns_nodes_fill(const struct numa_group *g, struct numa_verdict *v)
 {
 	double ratio;
 
@@ -405,7 +405,7 @@ static u32 judge_pattern(
 		return NUMA_PAGE_CACHE;
 	if (g->site.kind == OBJECT_KERNEL || g->site.kind == OBJECT_VDSO)
 		return NUMA_NO_PATTERN; /* no program can place it */
-	if (!known(g, NUMA_UNIT_OBJECT) && !one_user(g))
+	if (!numa_patterns_known(g, NUMA_UNIT_OBJECT) && !one_user(g))
 		return NUMA_THIN; /* each object was seen once: who shares it is not known */
 	if (has_hints(g))
 		return judge_hint(f, all, g);
@@ -436,7 +436,7 @@ struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_grou
 	struct numa_verdict v = {.group = group, .user = -1, .home = -1};
 	bool remote = is_remote(g), laid, used = is_used_remote(g);
 
-	nodes_fill(g, &v);
+	numa_patterns_nodes_fill(g, &v);
 	shares_fill(all, g, &v);
 	laid = is_laid_remote(g, &v);
 	/* Who uses it is not known where no CPU's node is, though the hardware may say remote. */

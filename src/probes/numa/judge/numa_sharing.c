@@ -48,7 +48,7 @@ static int places_take(struct numa_feed *f, u32 object, struct numa_sharing_work
 	return 0;
 }
 
-static u32 node_of(u64 place)
+static u32 numa_sharing_node_of(u64 place)
 {
 	return (u32)place & (NUMA_NODES - 1);
 }
@@ -62,7 +62,7 @@ static void unit_add(struct numa_sharing_work *w, u32 unit, size_t from, size_t 
 	if (n < 2)
 		return;
 	for (size_t i = from; i < to; i++)
-		same += 2ULL * counts[node_of(w->places.v[i])]++;
+		same += 2ULL * counts[numa_sharing_node_of(w->places.v[i])]++;
 	w->mixed[unit] += (1 - (double)same / ((double)n * (double)(n - 1))) * (double)n;
 	w->samples[unit] += n;
 }
@@ -89,17 +89,17 @@ static void units_add(struct numa_sharing_work *w)
  * Were this part on the node that uses it most, which accesses were remote? Of each access only the
  * others tell where the part would be: else few accesses would always seem to be local.
  */
-static void part_add(struct numa_sharing_work *w, size_t from, size_t to)
+static void numa_sharing_part_add(struct numa_sharing_work *w, size_t from, size_t to)
 {
 	u32 counts[NUMA_NODES] = {}, best = 0, second = 0;
 
 	if (to - from < 2) {
 		for (size_t i = from; i < to; i++)
-			w->alone[node_of(w->places.v[i])]++;
+			w->alone[numa_sharing_node_of(w->places.v[i])]++;
 		return;
 	}
 	for (size_t i = from; i < to; i++)
-		counts[node_of(w->places.v[i])]++;
+		counts[numa_sharing_node_of(w->places.v[i])]++;
 	for (u32 i = 1; i < NUMA_NODES; i++)
 		best = counts[i] > counts[best] ? i : best;
 	second = best ? 0 : 1;
@@ -111,7 +111,7 @@ static void part_add(struct numa_sharing_work *w, size_t from, size_t to)
 }
 
 /* Parts are of equal size, in whole pages. */
-static void parts_add(struct numa_sharing_work *w, const struct object *o)
+static void numa_sharing_parts_add(struct numa_sharing_work *w, const struct object *o)
 {
 	u64 parts = MIN(MAX(w->places.n / PART_SAMPLES, 1UL), (u64)PARTS_MAX);
 	u64 bytes = MAX((o->bytes / parts + PAGE - 1) & ~(PAGE - 1), PAGE);
@@ -121,7 +121,7 @@ static void parts_add(struct numa_sharing_work *w, const struct object *o)
 		if (i < w->places.n && (w->places.v[i] >> NODE_BITS) / bytes ==
 					       (w->places.v[from] >> NODE_BITS) / bytes)
 			continue;
-		part_add(w, from, i);
+		numa_sharing_part_add(w, from, i);
 		from = i;
 	}
 }
@@ -135,7 +135,7 @@ int numa_sharing_object(
 		return rc;
 	qsort(w->places.v, w->places.n, sizeof(u64), place_compare);
 	units_add(w);
-	parts_add(w, o);
+	numa_sharing_parts_add(w, o);
 	return 0;
 }
 

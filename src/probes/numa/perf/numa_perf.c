@@ -170,7 +170,7 @@ static int method_send(struct numa_perf *p, struct err *err)
 	return capture_method(&p->capture, "accesses", str_get(&names), NULL);
 }
 
-static int begin(struct numa_perf *p, u64 time, struct err *err)
+static int numa_perf_begin(struct numa_perf *p, u64 time, struct err *err)
 {
 	const struct perfdata_host *h = perfdata_host(p->data);
 	int rc;
@@ -247,7 +247,7 @@ static u32 stack_of(struct numa_perf *p, const struct perfdata_record *r)
 	return *stack;
 }
 
-static int sample_take(struct numa_perf *p, const struct perfdata_record *r)
+static int numa_perf_sample_take(struct numa_perf *p, const struct perfdata_record *r)
 {
 	const struct numa_perf_event *how = event_get(p, r->event);
 	struct numa_sample s;
@@ -279,8 +279,8 @@ static int map_take(struct numa_perf *p, const struct perfdata_record *r)
 	return send(p, &m.h);
 }
 
-static int task_send(struct numa_perf *p, const struct perfdata_record *r, u32 tgid, u32 tid,
-	u32 parent, enum numa_task_what what)
+static int numa_perf_task_send(struct numa_perf *p, const struct perfdata_record *r, u32 tgid,
+	u32 tid, u32 parent, enum numa_task_what what)
 {
 	struct numa_task t = {.h = {sizeof(t), REC_NUMA_TASK, 0, r->where.time}};
 
@@ -316,7 +316,7 @@ static int fork_name(struct numa_perf *p, const struct perfdata_record *r)
 	return task_name(p, r->task.pid, r->task.tid, name);
 }
 
-static int comm_take(struct numa_perf *p, const struct perfdata_record *r)
+static int numa_perf_comm_take(struct numa_perf *p, const struct perfdata_record *r)
 {
 	u32 pid = r->comm.pid, tid = r->comm.tid;
 	int rc = task_name(p, pid, tid, r->comm.name);
@@ -325,7 +325,8 @@ static int comm_take(struct numa_perf *p, const struct perfdata_record *r)
 		return rc;
 	if (r->comm.exec)
 		perf_spaces_forget(&p->spaces, pid);
-	return task_send(p, r, pid, tid, 0, r->comm.exec ? NUMA_TASK_EXEC : NUMA_TASK_HELD);
+	return numa_perf_task_send(
+		p, r, pid, tid, 0, r->comm.exec ? NUMA_TASK_EXEC : NUMA_TASK_HELD);
 }
 
 /* What perf tells of at time 0 was there before, with mappings of its own that follow. */
@@ -337,30 +338,30 @@ static int fork_take(struct numa_perf *p, const struct perfdata_record *r)
 	if (rc)
 		return rc;
 	if (!r->where.time)
-		return task_send(p, r, pid, r->task.tid, 0, NUMA_TASK_HELD);
+		return numa_perf_task_send(p, r, pid, r->task.tid, 0, NUMA_TASK_HELD);
 	if (pid == parent)
-		return task_send(p, r, pid, r->task.tid, 0, NUMA_TASK_THREAD);
+		return numa_perf_task_send(p, r, pid, r->task.tid, 0, NUMA_TASK_THREAD);
 	rc = perf_spaces_fork(&p->spaces, pid, parent);
-	return rc ? rc : task_send(p, r, pid, r->task.tid, parent, NUMA_TASK_FORK);
+	return rc ? rc : numa_perf_task_send(p, r, pid, r->task.tid, parent, NUMA_TASK_FORK);
 }
 
-static int record_take(struct numa_perf *p, const struct perfdata_record *r)
+static int numa_perf_record_take(struct numa_perf *p, const struct perfdata_record *r)
 {
 	p->last_ns = MAX(p->last_ns, r->where.time);
 	switch (r->type) {
 	case PERFDATA_SAMPLE:
-		return sample_take(p, r);
+		return numa_perf_sample_take(p, r);
 	case PERFDATA_MMAP:
 	case PERFDATA_MMAP2:
 		return map_take(p, r);
 	case PERFDATA_COMM:
-		return comm_take(p, r);
+		return numa_perf_comm_take(p, r);
 	case PERFDATA_FORK:
 		return fork_take(p, r);
 	case PERFDATA_EXIT:
 		if (r->task.pid == r->task.tid)
 			perf_spaces_forget(&p->spaces, r->task.pid);
-		return task_send(p, r, r->task.pid, r->task.tid, 0,
+		return numa_perf_task_send(p, r, r->task.pid, r->task.tid, 0,
 			r->task.pid == r->task.tid ? NUMA_TASK_EXIT : NUMA_TASK_THREAD_EXIT);
 	case PERFDATA_LOST: /* also records of other types; perf tells no more */
 	case PERFDATA_LOST_SAMPLES:
@@ -435,12 +436,12 @@ static int read_all(struct numa_perf *p, struct err *err)
 
 	while (!done && (rc = perfdata_next(p->data, &r, &damage)) == 1) {
 		if (!p->begun)
-			done = begin(p, r->where.time, err);
+			done = numa_perf_begin(p, r->where.time, err);
 		if (!done)
-			done = record_take(p, r);
+			done = numa_perf_record_take(p, r);
 	}
 	if (!done && !p->begun)
-		done = begin(p, 0, err);
+		done = numa_perf_begin(p, 0, err);
 	if (!done)
 		done = end(p);
 	if (done)

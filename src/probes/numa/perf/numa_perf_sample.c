@@ -65,7 +65,7 @@ static u8 op_of(const struct data_src *d)
 	return store ? NUMA_STORE : NUMA_OP_UNKNOWN;
 }
 
-static u8 level_of(const struct data_src *d)
+static u8 numa_perf_sample_level_of(const struct data_src *d)
 {
 	bool remote = d->place == DATA_REMOTE;
 
@@ -118,7 +118,7 @@ static u64 stack_pointer(const struct perfdata_record *r, const struct perfdata_
 static void source_take(const struct data_src *d, struct numa_sample *s)
 {
 	s->op = op_of(d);
-	s->level = level_of(d);
+	s->level = numa_perf_sample_level_of(d);
 	s->h.flags |= d->place == DATA_REMOTE ? NUMA_REMOTE : 0;
 	s->h.flags |= d->place == DATA_LOCAL ? NUMA_LOCAL : 0;
 	s->h.flags |= d->snoop == DATA_SNOOP_HITM ? NUMA_HITM : 0;

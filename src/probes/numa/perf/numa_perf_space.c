@@ -58,7 +58,7 @@ void perf_spaces_free(struct perf_spaces *s)
 }
 
 /* No process of ours: pid 0 has no /proc, where another process may have its number now. */
-static struct process_map *space_get(struct perf_spaces *s, u32 pid)
+static struct process_map *numa_perf_space_get(struct perf_spaces *s, u32 pid)
 {
 	struct process_map **m = groups_find(&s->by_pid, &pid);
 
@@ -185,7 +185,7 @@ int perf_spaces_map(struct perf_spaces *s, const struct perfdata_record *r)
 		return 0;
 	}
 	s->changes += code;
-	map = space_get(s, m->pid);
+	map = numa_perf_space_get(s, m->pid);
 	if (!map || m->len > ~m->start)
 		return 0;
 	if (!s->same_host && path[0] == '[')
@@ -200,7 +200,8 @@ int perf_spaces_map(struct perf_spaces *s, const struct perfdata_record *r)
 
 int perf_spaces_fork(struct perf_spaces *s, u32 child, u32 parent)
 {
-	struct process_map *from = space_get(s, parent), *to = space_get(s, child);
+	struct process_map *from = numa_perf_space_get(s, parent),
+			   *to = numa_perf_space_get(s, child);
 
 	s->changes++;
 	if (from && to && from != to)

@@ -55,7 +55,7 @@ static int address_find(
 	return range_set(o, m, start, end);
 }
 
-static bool name_matches(const struct mapping *m, const char *text)
+static bool numa_object_name_matches(const struct mapping *m, const char *text)
 {
 	size_t len = strlen(m->path), want = strlen(text);
 
@@ -69,7 +69,7 @@ static int name_find(
 	const struct mapping *found = NULL;
 
 	vec_each (m, &maps->list) {
-		if (!(m->prot & MAPPING_WRITE) || !name_matches(m, text))
+		if (!(m->prot & MAPPING_WRITE) || !numa_object_name_matches(m, text))
 			continue;
 		if (found) {
 			err_set(err, -EINVAL, "%.60s: several mappings have that name", text);
@@ -158,7 +158,7 @@ struct saved {
 	char name[64];
 };
 
-static void path_of(int pid, char ret[PATH_MAX])
+static void numa_object_path_of(int pid, char ret[PATH_MAX])
 {
 	snprintf(ret, PATH_MAX, DIRECTORY "/numa-try-%d", pid);
 }
@@ -182,7 +182,7 @@ int numa_object_save(const struct numa_object_pages *o, struct err *err)
 	FILE *f;
 	int fd, rc;
 
-	path_of(o->pid, path);
+	numa_object_path_of(o->pid, path);
 	if (mkdir(DIRECTORY, 0700) && errno != EEXIST)
 		return err_errno(err, -errno, DIRECTORY);
 	if (lstat(DIRECTORY, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
@@ -233,7 +233,7 @@ int numa_object_load(int pid, struct numa_object_pages *ret, struct err *err)
 	FILE *f;
 	int rc;
 
-	path_of(pid, path);
+	numa_object_path_of(pid, path);
 	f = fopen(path, "re");
 	if (!f)
 		return err_set(err, -ENOENT, "nothing of process %d was moved by numa try", pid);
@@ -257,7 +257,7 @@ void numa_object_forget(int pid)
 {
 	char path[PATH_MAX];
 
-	path_of(pid, path);
+	numa_object_path_of(pid, path);
 	unlink(path);
 }
 

@@ -26,7 +26,7 @@ static int sample_is_remote(const struct numa_sample *s)
 	return s->h.flags & NUMA_REMOTE ? 1 : s->h.flags & NUMA_LOCAL ? 0 : -1;
 }
 
-static void sample_take(struct phase_sink *k, const struct numa_sample *s)
+static void numa_phase_sample_take(struct phase_sink *k, const struct numa_sample *s)
 {
 	u64 window = (s->h.time_ns - k->begin_ns) / k->window_ns;
 	int remote = sample_is_remote(s);
@@ -45,12 +45,12 @@ static void sample_take(struct phase_sink *k, const struct numa_sample *s)
 	p->remote[window] += remote;
 }
 
-static int put(struct sink *sink, const struct rec *r)
+static int numa_phase_put(struct sink *sink, const struct rec *r)
 {
 	struct phase_sink *k = (struct phase_sink *)sink;
 
 	if (r->kind == REC_NUMA_SAMPLE && r->size >= sizeof(struct numa_sample)) {
-		sample_take(k, (const struct numa_sample *)r);
+		numa_phase_sample_take(k, (const struct numa_sample *)r);
 	} else if (r->kind == REC_NUMA_MOVE && r->size >= sizeof(struct numa_move)) {
 		const struct numa_move *m = (const struct numa_move *)r;
 
@@ -70,7 +70,7 @@ static void measure(const struct action_task *t, u64 for_ns, const struct numa_o
 	struct answer *a)
 {
 	struct phase_sink k = {
-		.sink.put = put,
+		.sink.put = numa_phase_put,
 		.object = o,
 		.phase = &a->phase,
 		.begin_ns = clock_mono_ns(),
@@ -83,7 +83,7 @@ static void measure(const struct action_task *t, u64 for_ns, const struct numa_o
 }
 
 /* The answer fits into a pipe, but may come in parts. */
-static int answer_read(int fd, struct answer *a)
+static int numa_phase_answer_read(int fd, struct answer *a)
 {
 	size_t have = 0;
 
@@ -118,7 +118,7 @@ int numa_phase_run(const struct action_task *t, u64 for_ns, const struct numa_ob
 	rc = child < 0 ? -errno : 0;
 	close(ends[1]);
 	if (!rc)
-		rc = answer_read(ends[0], &a);
+		rc = numa_phase_answer_read(ends[0], &a);
 	close(ends[0]);
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;

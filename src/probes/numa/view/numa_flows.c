@@ -78,7 +78,8 @@ static int filter_make(struct report *r, const struct numa_feed *f,
 	return w->by_object ? objects_choose(r, f, asked->object, w) : 0;
 }
 
-static bool wanted(const struct filter *w, const struct numa_feed *f, const struct numa_access *a)
+static bool numa_flows_wanted(
+	const struct filter *w, const struct numa_feed *f, const struct numa_access *a)
 {
 	if (w->by_thread && numa_thread(f, a->thread)->tid != w->tid)
 		return false;
@@ -91,7 +92,7 @@ static void filter_bounds(struct filter *w, const struct numa_feed *f)
 	const struct numa_access *a;
 
 	while ((a = numa_flow_next(&flow))) {
-		if (!wanted(w, f, a))
+		if (!numa_flows_wanted(w, f, a))
 			continue;
 		w->first_ns = w->n++ ? w->first_ns : a->time_ns;
 		w->last_ns = a->time_ns;
@@ -195,7 +196,7 @@ static int flow_report(struct report *r, const struct numa_feed *f, const struct
 		return -ENOMEM;
 	t->empty = "No access to it was sampled; memwhy numa --by object lists what was.";
 	while ((a = numa_flow_next(&flow)) && t->n_rows < limit && !rc) {
-		if (wanted(w, f, a)) {
+		if (numa_flows_wanted(w, f, a)) {
 			const struct flow_row row = flow_row(r, f, a);
 
 			rc = cells_one(t, r, flow_columns, &row, NULL);
@@ -249,11 +250,11 @@ static int marks_make(const struct numa_feed *f, const struct filter *w, struct 
 
 	groups_init(&sums, sizeof(u32), sizeof(u64));
 	while (!rc && (a = numa_flow_next(&flow))) {
-		u64 *sum = wanted(w, f, a) ? groups_get(&sums, &a->thread) : NULL;
+		u64 *sum = numa_flows_wanted(w, f, a) ? groups_get(&sums, &a->thread) : NULL;
 
 		if (sum)
 			*sum += numa_access_weight(a);
-		else if (wanted(w, f, a))
+		else if (numa_flows_wanted(w, f, a))
 			rc = -ENOMEM;
 	}
 	for (size_t i = 0; i < MARKS && !rc; i++)
@@ -288,7 +289,7 @@ static int lines_sum(const struct numa_feed *f, const struct filter *w, struct g
 		struct line *l;
 		u32 slot;
 
-		if (!wanted(w, f, a))
+		if (!numa_flows_wanted(w, f, a))
 			continue;
 		l = lines->n < LINES_MAX ? groups_get(lines, &key) : groups_find(lines, &key);
 		if (!l && lines->n >= LINES_MAX)

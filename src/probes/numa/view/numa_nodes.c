@@ -165,7 +165,7 @@ static struct node_row node_row(const struct numa_feed *f, const struct numa_gro
 	return n;
 }
 
-static double share_of(const struct node_row *n)
+static double numa_nodes_share_of(const struct node_row *n)
 {
 	return n->all ? (double)n->accesses / (double)n->all : 0;
 }
@@ -181,9 +181,10 @@ static struct cell memory_cell(const struct node_row *n, const u64 *bytes)
 	return is_there(n) && n->m->bytes[n->node] ? cell_u64(bytes[n->node]) : (struct cell){};
 }
 
-CELL_EXPR(node_share, struct node_row, cell_f64(share_of(e)))
+CELL_EXPR(node_share, struct node_row, cell_f64(numa_nodes_share_of(e)))
 CELL_EXPR(node_bar, struct node_row,
-	cell_text(report_text(r, "%.*s", (int)(share_of(e) * BAR + 0.5), "####################")))
+	cell_text(report_text(
+		r, "%.*s", (int)(numa_nodes_share_of(e) * BAR + 0.5), "####################")))
 CELL_EXPR(node_remote, struct node_row,
 	e->from ? cell_f64(1 - (double)e->local / (double)e->from) : (struct cell){})
 CELL_EXPR(node_local_latency, struct node_row,

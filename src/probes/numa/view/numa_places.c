@@ -142,7 +142,7 @@ const struct view_table numa_place_tables[] = {
 	{},
 };
 
-static int rows_add(struct table *t, struct report *r, const struct numa_feed *f,
+static int numa_places_rows_add(struct table *t, struct report *r, const struct numa_feed *f,
 	const struct numa_site *site, const u64 bytes[NUMA_NODES])
 {
 	struct place_row row = {.site = site};
@@ -168,7 +168,7 @@ int numa_places_report(
 		return rc;
 	t->sort = "bytes";
 	for (size_t i = 0; i < h->sites.n && t->n_rows < ROWS_MAX && !rc; i++)
-		rc = rows_add(t, r, f, groups_key(&h->sites, i),
+		rc = numa_places_rows_add(t, r, f, groups_key(&h->sites, i),
 			*(u64(*)[NUMA_NODES])groups_value(&h->sites, i));
 	return rc;
 }

@@ -181,7 +181,8 @@ u64 numa_tables_without(const struct view_table *t)
 	return without;
 }
 
-static int row_add(struct table *t, struct report *r, u32 keys, const struct access_row *row)
+static int numa_tables_row_add(
+	struct table *t, struct report *r, u32 keys, const struct access_row *row)
 {
 	return cells_row(
 		t, r, columns, ARRAY_SIZE(columns), &(struct row_of){keys, row, row, NULL});
@@ -216,7 +217,7 @@ static int groups_rows(struct table *t, u32 keys, struct report *r, const struct
 		const struct access_row row = {*of, numa_site_name(r, f, &of->site), 0,
 			numa_judge(f, g, order[i].group).pattern};
 
-		rc = row_add(t, r, keys, &row);
+		rc = numa_tables_row_add(t, r, keys, &row);
 	}
 	if (!rc && g->list.n > ROWS_MAX)
 		report_note(r, "%zu rows with fewer accesses are left out", g->list.n - ROWS_MAX);
@@ -257,7 +258,7 @@ static int type_rows(struct table *t, u32 keys, struct report *r, const struct n
 	for (u32 i = 0; !rc && i < OBJECT_KINDS; i++) {
 		types[i].g.site.kind = i;
 		if (types[i].g.n)
-			rc = row_add(t, r, keys, &types[i]);
+			rc = numa_tables_row_add(t, r, keys, &types[i]);
 	}
 	free(types);
 	return rc;
@@ -303,7 +304,7 @@ static int function_rows(struct table *t, u32 keys, struct report *r, struct num
 			numa_sums_add(&((struct access_row *)groups_find(&names, &key))->g.sums, a);
 	}
 	for (size_t i = 0; !rc && i < names.n; i++)
-		rc = row_add(t, r, keys, groups_value(&names, i));
+		rc = numa_tables_row_add(t, r, keys, groups_value(&names, i));
 	groups_free(&names);
 	groups_free(&stacks);
 	return rc;
@@ -323,7 +324,7 @@ static int thread_row(
 		return 0;
 	row.name = report_text(
 		r, "%s (%u)", stream_comm(r->stream, thread->tgid, thread->tid), thread->tid);
-	return row_add(t, r, keys, &row);
+	return numa_tables_row_add(t, r, keys, &row);
 }
 
 static int thread_rows(struct table *t, u32 keys, struct report *r, struct numa_feed *f)

@@ -50,7 +50,8 @@ static int by_parse(const char *by, u32 *ret, struct err *err)
 	return 0;
 }
 
-static int operands_read(struct numa_state *v, const struct view_options *o, struct err *err)
+static int numa_view_operands_read(
+	struct numa_state *v, const struct view_options *o, struct err *err)
 {
 	const struct numa_opts *own = OPTS_OF(struct numa_opts, o->opts);
 	u64 tid;
@@ -92,7 +93,7 @@ static int numa_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct numa_state *v = state;
 	const char *topology = OPTS_OF(struct numa_opts, o->opts)->topology;
-	int rc = operands_read(v, o, err);
+	int rc = numa_view_operands_read(v, o, err);
 
 	rc = rc ? rc : by_parse(o->by, &v->by, err);
 	v->stacks = o->stacks;
@@ -155,7 +156,7 @@ static void small_blocks_note(const struct numa_groups *g, struct report *r)
 			"tells those apart too");
 }
 
-static void notes_add(const struct numa_state *v, struct report *r)
+static void numa_view_notes_add(const struct numa_state *v, struct report *r)
 {
 	u64 late = numa_late(v->feed), damaged = numa_damaged(v->feed);
 
@@ -190,7 +191,7 @@ static int numa_report(void *state, struct report *r)
 	rc = rc ? rc : numa_advise(r, v->feed, &groups, &v->bound);
 	lone_note(&groups, r);
 	small_blocks_note(&groups, r);
-	notes_add(v, r);
+	numa_view_notes_add(v, r);
 	numa_groups_free(&groups);
 	numa_groups_free(&by_object);
 	return rc;

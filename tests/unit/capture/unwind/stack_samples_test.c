@@ -30,7 +30,7 @@ static void taken(u32 pid, size_t most, size_t want)
 	struct stack_samples s = {.tgid = OURS_PID, .most = most, .map = &map};
 	struct told t = sample_of(pid);
 
-	assert_int_equal(sample_take(&s, &t.e.h), 0);
+	assert_int_equal(stack_sample_take(&s, &t.e.h), 0);
 	assert_int_equal(s.list.n, want);
 	if (want)
 		assert_int_equal(s.list.v[0].address, 0x1000);
