@@ -10,11 +10,13 @@
 #include <linux/if_packet.h>
 #include <linux/io_uring.h>
 #include <linux/perf_event.h>
+#include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -387,6 +389,33 @@ static int hold_private(size_t bytes)
 	return hold_anonymous(bytes, 0, 0);
 }
 
+/* Private memory whose pages a userfaultfd puts there: nothing ever touches it. */
+static int hold_userfault(size_t bytes)
+{
+	static char filled[MESSAGE] __attribute__((aligned(4096)));
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register area = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memset(filled, 1, sizeof(filled));
+	area.range.start = (unsigned long)p;
+	area.range.len = bytes;
+	if (fd < 0 || p == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
+		ioctl(fd, UFFDIO_REGISTER, &area))
+		return failed("userfaultfd");
+	for (size_t done = 0; done < bytes; done += sizeof(filled)) {
+		struct uffdio_copy copy = {.dst = (unsigned long)(p + done),
+			.src = (unsigned long)filled,
+			.len = sizeof(filled)};
+
+		if (ioctl(fd, UFFDIO_COPY, &copy))
+			return failed("UFFDIO_COPY");
+	}
+	puts("ready");
+	return 0;
+}
+
 static int hold_shared(size_t bytes)
 {
 	return hold_anonymous(bytes, MAP_SHARED, 0);
@@ -434,7 +463,7 @@ static int hold_kind(const char *kind, size_t bytes)
 		{"reserved", hold_untouched}, {"tables", hold_tables}, {"vmalloc", hold_array},
 		{"percpu", hold_percpu}, {"headless", hold_headless}, {"rings", hold_rings},
 		{"packets", hold_packets}, {"perf", hold_perf}, {"secret", hold_secret},
-		{"gifts", hold_gifts}};
+		{"gifts", hold_gifts}, {"userfault", hold_userfault}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(kind, kinds[i].name))
