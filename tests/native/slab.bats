@@ -150,10 +150,11 @@ storm() {
 	done
 }
 
-# Sum of a field of perf kmem's recording over the events of one command's tasks.
-perf_kmem() { # FIELD
+# Sum of a field of perf kmem's recording over the events of one command's tasks, and the sum of its LOST largest.
+perf_kmem() { # FIELD LOST
 	"$with_kernelfs" perf script -i "$BATS_TEST_TMPDIR/perf" --comm kmem_load 2>/dev/null |
-		sed -n "s/.* $1=\([0-9]*\).*/\1/p" | awk '{ s += $1 } END { print s + 0 }'
+		sed -n "s/.* $1=\([0-9]*\).*/\1/p" | sort -rn |
+		awk -v lost="$2" '{ s += $1 } NR <= lost { l += $1 } END { print s + 0, l + 0 }'
 }
 
 # Forks, files and packets over the loopback, under perf kmem and memwhy alike.
@@ -173,18 +174,21 @@ kmem_both() {
 @test "slab: bytes asked for and got by forks, files and the loopback are perf kmem's" {
 	command -v perf >/dev/null || skip "no perf"
 	cp "$WORKLOADS/pages_work" "$BATS_TEST_TMPDIR/kmem_load"
-	# An allocation by an interrupt while our program runs is lost, and told: once more then.
+	# An allocation by an interrupt while our program runs is lost, and told: once more then. Where programs
+	# run as slowly as in guests, one comes each time: we may lack what was lost, and no more.
 	for _ in 1 2 3 4 5 6; do
 		kmem_both
-		[ "$(report .lost.slab)" -ne 0 ] || break
+		lost=$(report .lost.slab)
+		[ "$lost" -ne 0 ] || break
 	done
-	[ "$(report .lost.slab)" -eq 0 ]
+	[ "$lost" -eq 0 ] || [ -n "${MEMWHY_VM-}" ]
 	for what in requested:bytes_req allocated:bytes_alloc; do
 		ours=$(report "[.rows[] | select(.table == \"caches\") | .${what%:*}_bytes] | add // 0")
-		perfs=$(perf_kmem "${what#*:}")
-		echo "$what: ours $ours, perf's $perfs"
+		read -r perfs missing <<<"$(perf_kmem "${what#*:}" "$lost")"
+		echo "$what: ours $ours, perf's $perfs, $lost lost: $missing at most"
 		[ "$ours" -gt 500000 ]
-		[ "$ours" -eq "$perfs" ]
+		[ "$ours" -le "$perfs" ]
+		[ "$ours" -ge $((perfs - missing)) ]
 	done
 }
 
