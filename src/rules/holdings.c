@@ -80,6 +80,7 @@ static int holdings_process_feed(struct held *h, const struct held_process *r)
 	if (!p->first.h.size || p->first.start_ns != r->start_ns)
 		p->first = *r;
 	p->last = *r;
+	p->look = h->looks;
 	return 0;
 }
 
@@ -149,6 +150,7 @@ int held_rule_feed(void *v, const struct rec *r)
 		return 0;
 	case REC_HELD_TOTALS:
 		h->totals = *(const struct held_totals *)r;
+		h->looks++;
 		if (!h->looked_ns) /* they end a look */
 			h->looked_ns = r->time_ns;
 		return 0;
@@ -213,13 +215,21 @@ const char *held_name(struct report *r, const struct held_process *p)
 	return report_text(r, "%s (pid %u)", held_text(r, p->name), p->tgid);
 }
 
+/* 0 of a process that ended, or has nothing worth a record any more. */
+static u64 amount_now(const struct held *h, const struct held_both *p, held_amount amount)
+{
+	bool whole = !h->totals.cut && !h->totals.status_cut;
+
+	return whole && p->look + 1 < h->looks && !h->ended_too ? 0 : amount(&p->last);
+}
+
 struct held_top held_most_process(const struct held *h, held_amount amount)
 {
 	struct held_top t = {.processes = 1};
 
 	for (size_t i = 0; i < h->processes.n; i++) {
 		const struct held_both *p = groups_value(&h->processes, i);
-		u64 bytes = amount(&p->last);
+		u64 bytes = amount_now(h, p, amount);
 
 		t.all += bytes;
 		if (bytes <= t.bytes)
@@ -236,10 +246,11 @@ struct program_key {
 	u32 name, tgid;
 };
 
-static void program_add(struct groups *programs, const struct held_both *p, held_amount amount)
+static void program_add(struct groups *programs, const struct held *h, const struct held_both *p,
+	held_amount amount)
 {
 	struct program_key key = {p->last.name, p->last.name ? 0 : p->last.tgid};
-	u64 bytes = amount(&p->last);
+	u64 bytes = amount_now(h, p, amount);
 	struct held_top *t = bytes ? groups_get(programs, &key) : NULL;
 
 	if (!t)
@@ -261,7 +272,7 @@ static struct held_top program_most(const struct held *h, held_amount amount, u6
 
 	groups_init(&programs, sizeof(struct program_key), sizeof(struct held_top));
 	for (size_t i = 0; i < h->processes.n; i++)
-		program_add(&programs, groups_value(&h->processes, i), amount);
+		program_add(&programs, h, groups_value(&h->processes, i), amount);
 	for (size_t i = 0; i < programs.n; i++) {
 		const struct held_top *t = groups_value(&programs, i);
 

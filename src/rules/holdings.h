@@ -14,6 +14,7 @@
 /* A process in its first and its last look. */
 struct held_both {
 	struct held_process first, last;
+	u32 look; /* how many looks were over before the last */
 };
 
 struct held {
@@ -32,6 +33,8 @@ struct held {
 	u64 looked_ns;             /* the first look at processes and segments; 0: none yet */
 	u64 first_orphan_bytes;    /* then, of segments that nobody had attached */
 	u64 last_ns;               /* of any record */
+	u32 looks;                 /* that are over */
+	bool ended_too;            /* what processes had that ended meanwhile counts as well */
 };
 
 int held_rule_init(void *v, const struct view_options *o, struct err *err);
@@ -62,7 +65,8 @@ struct held_top {
 	u32 processes;                /* of its program that have some; 1: it is told alone */
 };
 
-/* Who has most, by the last look: a process, or a program whose processes have it together. */
+/* Who has most, by the last look: a process, or a program whose processes have it together. Those
+ * that an earlier look saw and the latest did not have nothing more, unless it was cut short. */
 struct held_top held_most(const struct held *h, held_amount amount);
 /* The program that has most of those that have less than this one. */
 struct held_top held_next(const struct held *h, held_amount amount, const struct held_top *than);

@@ -15,9 +15,11 @@
 static int limits_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	struct limits *s = v;
+	int rc = held_rule_init(&s->held, o, err);
 
+	s->held.ended_too = true; /* who met a limit may have ended by it */
 	groups_init(&s->failures, sizeof(struct failure_key), sizeof(struct failure));
-	return held_rule_init(&s->held, o, err);
+	return rc;
 }
 
 /* What says that a limit was met: anything else a program may well expect. */

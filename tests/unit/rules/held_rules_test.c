@@ -402,6 +402,28 @@ static void test_kernel_memory(void **unused)
 	}
 }
 
+/* What a process had that the first look saw and the second did not is had no more. Where that look
+ * was cut short it may only have been left out. */
+static void test_kernel_memory_ended(void **unused)
+{
+	(void)unused;
+	for (u32 looks = 1; looks <= 2; looks++)
+		for (u32 cut = 0; cut < 2; cut++) {
+			struct bench b;
+
+			begin(&b, &rule_kernel_memory, 1);
+			string(&b, 1, "server");
+			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+				.bpf_bytes = 100 * MIB, .kinds[FD_BPF_MAP] = 3,
+				.page_table_bytes = 100 * MIB, .rss_bytes = 10 * MIB);
+			for (u32 i = 0; i < looks; i++)
+				PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50,
+					.cut = cut);
+			assert_int_equal(conclude(&b), looks == 1 || cut ? 2 : 0);
+			end(&b);
+		}
+}
+
 /* Page tables as they usually are, and a busy server, are no finding. */
 static void test_kernel_memory_quiet(void **unused)
 {
@@ -672,6 +694,12 @@ static void test_limits(void **unused)
 	assert_true(says(f->try_, "`sysctl -w kernel.threads-max=10000`"));
 	assert_true(says(f->evidence, "on this machine the children of "));
 	assert_true(says(f->evidence, "(pid 9) have the most threads, 4100 in 4000 processes"));
+	end(&b);
+	limit(&b, MAPS_FORK, MAPS_WHY_THREADS, 11, 5000); /* who had them has ended */
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .threads = 4900);
+	for (int looks = 0; looks < 2; looks++)
+		PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50);
+	assert_true(says(only(&b)->evidence, "(pid 9) has the most threads, 4900"));
 	end(&b);
 	limit(&b, MAPS_FORK, MAPS_WHY_THREADS, 11, 5000); /* a few with many, of those looked at */
 	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 8, .children = 2000,
@@ -1679,6 +1707,7 @@ int main(void)
 		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_trace_buffers),
 		cmocka_unit_test(test_kernel_memory),
+		cmocka_unit_test(test_kernel_memory_ended),
 		cmocka_unit_test(test_kernel_memory_quiet),
 		cmocka_unit_test(test_set_aside),
 		cmocka_unit_test(test_ksm),
