@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bpf/where.h"
+#include "bpf/percpu_where.h"
 #include "capture/embedded.h"
 #include "capture/kbtf.h"
 #include "capture/object.h"
@@ -26,7 +26,7 @@ static const char *const counters[WATCHES] = {
 	[WATCH_NUMA_PAGES_MIGRATED] = "numa_pages_migrated",
 };
 
-_Static_assert(WATCHES <= WHERE_MAX, "struct where has room for all");
+_Static_assert(WATCHES <= PERCPU_WHERE_MAX, "struct percpu_where has room for all");
 
 enum { SYM_EVENTS, SYM_RUNQUEUES, SYM_N };
 
@@ -38,12 +38,12 @@ static struct {
 	int error;
 	u64 *address; /* WATCHES for each possible CPU; 0: the CPU is offline */
 	int cpus;
-	struct where where; /* distance 0: the kernel does not count that */
+	struct percpu_where where; /* distance 0: the kernel does not count that */
 } found;
 
 /* From the run queue of a CPU to its counters. The events of /proc/vmstat are in the order of enum
  * vm_event_item, which begins with PGPGIN (mm/vmstat.c: vmstat_text, from 5.10 to 7.3). */
-static int distances_find(const struct keyvals *vmstat, struct where *w)
+static int distances_find(const struct keyvals *vmstat, struct percpu_where *w)
 {
 	u64 at[SYM_N];
 	size_t first = vmstat->items.n;
@@ -71,7 +71,7 @@ static int where_open(struct bpf_object **ret, int *ret_prog, int *ret_map)
 {
 	struct bpf_program *prog;
 	struct bpf_object *obj;
-	int rc = object_open(embedded_find("where"), &obj);
+	int rc = object_open(embedded_find("percpu_where"), &obj);
 
 	if (rc)
 		return rc;
@@ -93,7 +93,7 @@ static int where_open(struct bpf_object **ret, int *ret_prog, int *ret_map)
 static int cpu_ask(int prog, int map, int cpu, u64 sums[WATCHES])
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (u32)cpu);
-	struct where w;
+	struct percpu_where w;
 	u32 zero = 0;
 	int rc = bpf_prog_test_run_opts(prog, &opts);
 
@@ -114,7 +114,7 @@ static int cpu_ask(int prog, int map, int cpu, u64 sums[WATCHES])
 
 /* Are these the counters? All CPUs together they must say what /proc/vmstat says. */
 static int sums_prove(const struct keyvals *before, const struct keyvals *after,
-	const struct where *w, const u64 sums[WATCHES])
+	const struct percpu_where *w, const u64 sums[WATCHES])
 {
 	for (size_t k = 0; k < WATCHES; k++)
 		if (w->distance[k] && (sums[k] < keyvals_get_or(before, counters[k], UINT64_MAX) ||

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/closest.h"
-#include "base/limits.h"
+#include "base/own_limits.h"
 #include "base/progress.h"
 #include "cmd/afterwards.h"
 #include "cmd/command.h"

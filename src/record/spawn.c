@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/limits.h"
+#include "base/own_limits.h"
 
 static void environment_set(const char *name, const char *value)
 {

@@ -3,5 +3,5 @@
  * classic tracepoints; what they do is in a header for each subject: runs, the allocations they
  * are for, kcompactd, and the zone.
  */
-#include "probes/compaction/classic.bpf.h"
-#include "probes/compaction/raw.bpf.h"
+#include "probes/compaction/compaction_classic.bpf.h"
+#include "probes/compaction/compaction_raw.bpf.h"

@@ -15,7 +15,7 @@
 
 /* How mm_compaction_begin and _end are told here: one of the first four; and what is wanted. */
 enum {
-	OPT_CLASSIC = 1, /* raw tracepoints are preemptible: see classic.bpf.h */
+	OPT_CLASSIC = 1, /* raw tracepoints are preemptible: see compaction_classic.bpf.h */
 	OPT_CONTROL = 2, /* with the compact_control, which BTF lets us read */
 	OPT_PLAIN = 4,   /* with it, but no BTF */
 	OPT_PFNS = 8,    /* with page frame numbers instead */

@@ -1,9 +1,9 @@
 /* System calls that change an address space, as they begin and end: a count, or a record each. */
 #include "bpf/common.bpf.h"
-#include "probes/maps/fails.bpf.h"
-#include "probes/maps/space.bpf.h"
-#include "probes/maps/what.bpf.h"
-#include "probes/maps/why.bpf.h"
+#include "probes/maps/maps_fails.bpf.h"
+#include "probes/maps/maps_space.bpf.h"
+#include "probes/maps/maps_what.bpf.h"
+#include "probes/maps/maps_why.bpf.h"
 
 static __always_inline bool maps_began(struct syscall_call *call, struct maps_thread *t)
 {

@@ -149,7 +149,7 @@ struct maps_space {
 	u32 execs;                 /* how often it was another one */
 	u32 mappings;              /* mm->map_count after the last */
 	u64 brk;                   /* what the last brk returned */
-	u64 recent, recent_length; /* the mapping made last: see held.bpf.h */
+	u64 recent, recent_length; /* the mapping made last: see maps_held.bpf.h */
 	u64 begun, running;        /* calls begun; calls not ended yet */
 	char comm[COMM_LEN];
 	u64 cgroup;

@@ -3,5 +3,5 @@
  * it moves because of them, first touches; and what is needed to tell of what memory that is:
  * mappings, tasks.
  */
-#include "probes/numa/capture/touch.bpf.h"
-#include "probes/numa/capture/space.bpf.h"
+#include "probes/numa/capture/numa_touch.bpf.h"
+#include "probes/numa/capture/numa_space.bpf.h"

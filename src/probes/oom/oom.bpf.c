@@ -10,7 +10,7 @@
 #include "probes/oom/oom.h"
 
 #define TASK_ADDRESS (1ULL << 32) /* no thread id is as large, no kernel address as small */
-#define ORDERS 64                 /* see raw.bpf.h of reclaim */
+#define ORDERS 64                 /* see reclaim_raw.bpf.h */
 #define PAGE_SHIFT 12
 
 typedef struct {
@@ -151,8 +151,7 @@ int oom_control_kprobe(struct pt_regs *ctx)
 	return 1;
 }
 
-/* The reclaim that came before, of the same allocation. For the arguments see raw.bpf.h of
- * reclaim. */
+/* The reclaim that came before, of the same allocation. For the arguments see reclaim_raw.bpf.h. */
 static __always_inline int reclaims(struct bpf_raw_tracepoint_args *ctx, u32 flags)
 {
 	u64 a = ctx->args[0], b = ctx->args[1];

@@ -4,9 +4,9 @@
  *
  * A page is known by the address of its struct page, in steps of 64 bytes, the size of that struct.
  */
-#include "probes/pages/count.bpf.h"
-#include "probes/pages/fail.bpf.h"
-#include "probes/pages/wait.bpf.h"
+#include "probes/pages/pages_count.bpf.h"
+#include "probes/pages/pages_fail.bpf.h"
+#include "probes/pages/pages_wait.bpf.h"
 
 #define PAGE(ctx_) ((ctx_)->args[0] >> 6)
 

@@ -95,7 +95,7 @@ static const struct attach_hook hooks[] = {
 					{"raw_alloc", "raw_free"}, {}, OPT_KERNEL},
 			},
 	},
-	/* Behind the one above; what it does is told in count.bpf.h. */
+	/* Behind the one above; what it does is told in pages_count.bpf.h. */
 	{
 		.data = "those that interrupt a program",
 		.only = OPT_SUMS | OPT_KERNEL,

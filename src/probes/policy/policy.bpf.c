@@ -3,7 +3,7 @@
  * range were as it began, how many of them the kernel moved meanwhile (migrate:mm_migrate_pages, in
  * the same thread), and where they were after it.
  */
-#include "probes/policy/array.bpf.h"
+#include "probes/policy/policy_array.bpf.h"
 
 struct policy_thread_state {
 	struct syscall_thread sys;
@@ -258,7 +258,7 @@ enum migrate_reason { MR_COMPACTION };
 EVENT(mm_migrate_pages, unsigned long succeeded; unsigned long failed;
 	unsigned long large_folio_split; enum migrate_reason reason;);
 
-/* Where raw tracepoints are preemptible: see probes/reclaim/classic.bpf.h. */
+/* Where raw tracepoints are preemptible: see probes/reclaim/reclaim_classic.bpf.h. */
 SEC("tp/migrate/mm_migrate_pages")
 int tp_migrated(struct trace_event_raw_mm_migrate_pages *e)
 {

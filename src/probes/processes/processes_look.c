@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "probes/processes/processes.h"
-#include "probes/whereabouts.h"
+#include "probes/whereabouts_record.h"
 #include "sys/process/smaps.h"
 #include "sys/rights.h"
 #include "sys/root.h"

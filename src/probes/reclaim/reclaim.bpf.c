@@ -3,5 +3,5 @@
  * classic tracepoints; what they do is in a header for each subject: stalls, LRU lists, kswapd,
  * and what reclaim waits for.
  */
-#include "probes/reclaim/classic.bpf.h"
-#include "probes/reclaim/raw.bpf.h"
+#include "probes/reclaim/reclaim_classic.bpf.h"
+#include "probes/reclaim/reclaim_raw.bpf.h"

@@ -15,7 +15,7 @@
 
 enum {
 	OPT_BTF = 1,
-	OPT_PREEMPTIBLE = 2, /* raw tracepoints are: see classic.bpf.h */
+	OPT_PREEMPTIBLE = 2, /* raw tracepoints are: see reclaim_classic.bpf.h */
 };
 
 static const struct attach_hook hooks[] = {

@@ -17,9 +17,9 @@
 #include "sys/memory/zoneinfo.h"
 
 enum {
-	OPT_PREEMPTIBLE = 1, /* raw tracepoints are: see classic.bpf.h */
+	OPT_PREEMPTIBLE = 1, /* raw tracepoints are: see stalls_classic.bpf.h */
 	OPT_EACH = 2,
-	/* How many arguments three of the raw tracepoints have: see raw.bpf.h. */
+	/* How many arguments three of the raw tracepoints have: see stalls_raw.bpf.h. */
 	OPT_LRU_8 = 4,
 	OPT_LRU_7 = 8,
 	OPT_ZONE_6 = 16,

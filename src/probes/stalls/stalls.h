@@ -137,7 +137,7 @@ struct stalls_step {
  * is over. */
 struct stalls_state {
 	struct stalls_key key;
-	u32 token;    /* with the thread id, key of the token (see state.bpf.h) */
+	u32 token;    /* with the thread id, key of the token (see stalls_state.bpf.h) */
 	u64 start_ns; /* 0: none */
 	u64 end_ns;   /* of the last step that ended */
 	u64 reclaim_ns, compact_ns, throttled_ns;

@@ -1,4 +1,4 @@
-/* Stalls after which their thread was quiet: user space counts them. See state.bpf.h. */
+/* Stalls after which their thread was quiet: user space counts them. See stalls_state.bpf.h. */
 #ifndef MEMWHY_PROBES_STALLS_SETTLE_H
 #define MEMWHY_PROBES_STALLS_SETTLE_H
 

@@ -3,10 +3,10 @@
  * When a call begins nothing is done but taking the time: at its end its arguments are still there
  * (bpf/syscall.bpf.h). Those of execve are copied when it begins.
  */
-#include "probes/syscalls/count.bpf.h"
-#include "probes/syscalls/each.bpf.h"
-#include "probes/syscalls/flight.bpf.h"
-#include "probes/syscalls/memory.bpf.h"
+#include "probes/syscalls/syscalls_count.bpf.h"
+#include "probes/syscalls/syscalls_each.bpf.h"
+#include "probes/syscalls/syscalls_flight.bpf.h"
+#include "probes/syscalls/syscalls_memory.bpf.h"
 
 /* A call is over; those that never end are told as they begin. */
 static __always_inline void call_tell(struct syscall_call *call, struct thread *t, u16 flags)

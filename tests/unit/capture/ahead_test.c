@@ -12,7 +12,7 @@
 #include "capture/embedded.h"
 #include "capture/object.h"
 
-static const char *const names[] = {"oom", "where", "inodes", "slab", "cache", "maps"};
+static const char *const names[] = {"oom", "percpu_where", "inodes", "slab", "cache", "maps"};
 
 /* Without programs: there is nothing to be refused, but its maps, which takes rights. */
 static struct bpf_object *open_one(const char *name, int *types)

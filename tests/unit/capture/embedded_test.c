@@ -49,7 +49,7 @@ static void test_each_probe(void **state)
 		n++;
 	}
 	assert_true(n >= 10);
-	check_opens("where");
+	check_opens("percpu_where");
 	assert_null(embedded_find("nosuch"));
 }
 

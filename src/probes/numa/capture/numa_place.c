@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "probes/numa/numa.h"
-#include "probes/whereabouts.h"
+#include "probes/whereabouts_record.h"
 #include "sys/memory/zoneinfo.h"
 #include "sys/process/maps.h"
 #include "sys/process/numa_maps.h"
