@@ -1,5 +1,5 @@
 # What the tracker takes of a program's own limits: address space, and the memory of its group.
-# bats file_tags=host
+# bats file_tags=beside,host
 load common
 
 setup() {

@@ -1,6 +1,6 @@
 # The file that the preload library is loaded from, where memwhy's binary is used alone: in a file
 # system of the test's own, as what is made there is for the whole host.
-# bats file_tags=host
+# bats file_tags=beside,host
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 # A file server that answers no more: whoever touches its files waits for ever, and not even SIGKILL
 # ends that. memwhy does not wait.
+# bats file_tags=beside
 load common
 
 setup() {

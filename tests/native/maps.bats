@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Calls that change address spaces against what the caller counted, strace and VmSize, on this
 # kernel.
+# bats file_tags=beside
 load common
 
 setup() {

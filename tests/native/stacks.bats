@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # User stacks of --stacks, of programs without frame pointers, held against what libgcc and gdb say
 # of the same points.
+# bats file_tags=beside
 load common
 load oracle
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # System calls against strace -c, on this kernel.
+# bats file_tags=beside
 load common
 
 WORK=$WORKLOADS/syscalls
