@@ -129,6 +129,12 @@ static int do_capset(void)
 	return rc;
 }
 
+/* getpid by its other number (asm/unistd_x32.h). */
+static int do_other_number(void)
+{
+	return tried(syscall(0x40000000 + SYS_getpid));
+}
+
 static int do_note(void)
 {
 	return fsetxattr(-1, "user.memwhy", "", 0, 0) && errno == EBADF ? 0 : -errno;
@@ -172,6 +178,7 @@ static const struct attempt {
 	{"code later", do_code_later, -EPERM, -EPERM},
 	{"setuid", do_setuid, -EPERM, -EPERM},
 	{"capset", do_capset, -EPERM, -EPERM},
+	{"a call's other number", do_other_number, -ENOSYS, -ENOSYS},
 };
 
 static void *nothing(void *arg)
@@ -223,7 +230,8 @@ static int do_log_read(void)
 
 static int do_log_unread(void)
 {
-	return tried(klogctl(9, NULL, 0)); /* SYSLOG_ACTION_SIZE_UNREAD: needs what reading it does */
+	return tried(
+		klogctl(9, NULL, 0)); /* SYSLOG_ACTION_SIZE_UNREAD: needs what reading it does */
 }
 
 static int do_unshare(void)
@@ -436,7 +444,8 @@ static int kept_in(enum cage cage)
 
 static void only_names_of_the_kernel(void **state)
 {
-	static const enum cage cages[] = {CAGE_INPUT, CAGE_FILES, CAGE_READER, CAGE_OPENER, CAGE_WRITER};
+	static const enum cage cages[] = {
+		CAGE_INPUT, CAGE_FILES, CAGE_READER, CAGE_OPENER, CAGE_WRITER};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cages); i++) {
