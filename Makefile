@@ -7,7 +7,6 @@ CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
 PREFIX  ?= /usr/local
 Q       := $(if $(V),,@)
-comma   := ,
 
 WARN    := -Wall -Wextra -Wshadow -Wformat=2 -Werror=format -Wpointer-arith -Wstrict-prototypes \
            -Wmissing-prototypes -Wno-format-nonliteral
@@ -15,9 +14,8 @@ CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DMEMWHY_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS) \
            -fno-omit-frame-pointer -ffunction-sections -fdata-sections \
            -Isrc -I$(B)/gen -MMD -MP
-LDLIBS  := -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lcap -lseccomp -lsqlite3 -levent_core -lncursesw -ltinfo -lm -lpthread
-# What is linked statically loads no libraries: see src/export/database_file.c.
-LDFLAGS_STATIC := -static -Wl,--gc-sections,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror
+LDLIBS  := -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty -lcap -lsqlite3 -levent_core -lncursesw -ltinfo -lm -lpthread
+LDFLAGS_STATIC := -static -Wl,--gc-sections,-T,src/base/unlinked.ld
 
 # SAN=1: everything under AddressSanitizer and UndefinedBehaviorSanitizer (dynamically linked,
 # since the sanitizers' runtime cannot be linked into a static program).
@@ -25,6 +23,9 @@ ifdef SAN
 B       := build/san
 ALL_CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined
 LDFLAGS_STATIC := -fsanitize=address,undefined
+else
+# A static program is where it was linked to be: code that could be anywhere is 2 % larger.
+ALL_CFLAGS += -fno-pie -no-pie
 endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
@@ -44,7 +45,7 @@ WORKLOADS := $(patsubst %.c,$(B)/%,$(wildcard tests/workloads/*.c)) \
 all: $(B)/memwhy $(B)/libmemwhy-track.so
 
 $(B)/memwhy: $(OBJS) src/base/unlinked.ld
-	$(Q)$(CC) $(LDFLAGS_STATIC) $(if $(SAN),,-Wl$(comma)-T$(comma)src/base/unlinked.ld) $(CFLAGS) -o $@ $(OBJS) $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS_STATIC) $(CFLAGS) -o $@ $(OBJS) $(LDLIBS)
 	$(Q)strip -o $@.stripped $@
 	@printf 'built %s (%s bytes stripped)\n' $@ "$$(stat -c %s $@.stripped)"
 
@@ -53,8 +54,10 @@ SMALL := cage cmd export record report rules serve top capture/reader render/htm
          $(patsubst %,sys/%,calls group heap kernel memory) \
          $(patsubst %,probes/heap/%,attach residence view) $(patsubst %,probes/numa/%,judge try view) \
          $(patsubst %,probes/%,$(filter-out heap numa syscalls,$(notdir $(wildcard src/probes/*))))
+SMALL_FILES := $(patsubst src/%.c,%,$(wildcard src/analysis/thp_*.c)) analysis/placement analysis/give_back \
+         $(filter-out $(addprefix capture/,clone kbtf_index ring table),$(patsubst src/%.c,%,$(wildcard src/capture/*.c)))
 ifndef SAN
-$(filter $(addsuffix /%,$(addprefix $(B)/,$(SMALL))),$(OBJS)): ALL_CFLAGS += -Os
+$(filter $(addprefix $(B)/,$(addsuffix /%,$(SMALL)) $(addsuffix .o,$(SMALL_FILES))),$(OBJS)): ALL_CFLAGS += -Os
 $(OBJS): ALL_CFLAGS += -fno-asynchronous-unwind-tables
 endif
 

@@ -1,14 +1,16 @@
 /*
- * What the static libraries bring along and nothing in memwhy uses, an eighth of the program:
- * search in texts, R*-trees and mathematical functions of SQLite; of zstd, the levels above
- * ZSTD_LEVEL and the formats from before 2016, which only a hostile file would be in. The names are
- * defined here, so the linker does not look for them there. What must not be called ends the
- * program.
+ * What nothing in memwhy uses of zstd: the levels above ZSTD_LEVEL and the formats from before
+ * 2016, which only a hostile file would be in. The names are defined here, so the linker does not
+ * look for them there. What must not be called ends the program. unlinked.ld does the same for
+ * libraries that only the static program has, with the functions here.
  */
 #include "base/unlinked.h"
 
+#include <ctype.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/types.h>
 
 #ifdef __has_feature
 #define SHARED __has_feature(address_sanitizer)
@@ -21,7 +23,12 @@
 #define UNLINKED(name_, as_) __asm__(".globl " #name_ "\n.set " #name_ ", " #as_ "\n");
 
 int unlinked_none(void);
+int unlinked_failed(void);
 void unlinked_never(void);
+ssize_t unlinked_most(void *connection);
+char *unlinked_message(const char *domain, const char *message);
+int unlinked_strcasecmp(const char *a, const char *b);
+int unlinked_strncasecmp(const char *a, const char *b, size_t n);
 size_t unlinked_refused(void);
 size_t unlinked_stream(void *z, void *to, size_t *ret_to, const void *from, size_t *ret_from);
 void unlinked_size(const void *data, size_t n, size_t *ret_size, unsigned long long *ret_bound);
@@ -32,10 +39,51 @@ __attribute__((used)) int unlinked_none(void)
 	return 0;
 }
 
+/* Not found, not there. */
+__attribute__((used)) int unlinked_failed(void)
+{
+	return -1;
+}
+
 __attribute__((used)) void unlinked_never(void)
 {
 	abort();
 }
+
+/* Bytes to send or receive at once, as libevent has it without limits. */
+__attribute__((used)) ssize_t unlinked_most(void *connection)
+{
+	(void)connection;
+	return 16384;
+}
+
+/* As it is in the program. */
+__attribute__((used)) char *unlinked_message(const char *domain, const char *message)
+{
+	(void)domain;
+	return (char *)message;
+}
+
+__attribute__((used)) int unlinked_strncasecmp(const char *a, const char *b, size_t n)
+{
+	int d = 0;
+
+	for (; n && !d; n--, a++, b++) {
+		d = tolower((unsigned char)*a) - tolower((unsigned char)*b);
+		if (!*a)
+			break;
+	}
+	return d;
+}
+
+__attribute__((used)) int unlinked_strcasecmp(const char *a, const char *b)
+{
+	return unlinked_strncasecmp(a, b, SIZE_MAX);
+}
+
+/* libc counts what it has loaded of messages. */
+extern int _nl_msg_cat_cntr;
+__attribute__((used)) int _nl_msg_cat_cntr;
 
 /* An error, for zstd. */
 __attribute__((used)) size_t unlinked_refused(void)
@@ -62,24 +110,6 @@ __attribute__((used)) void unlinked_size(
 	*ret_bound = -2ULL; /* ZSTD_CONTENTSIZE_ERROR */
 }
 
-UNLINKED(sqlite3DbstatRegister, unlinked_none)
-UNLINKED(sqlite3Fts3Init, unlinked_none)
-UNLINKED(sqlite3Fts5Init, unlinked_none)
-UNLINKED(sqlite3RtreeInit, unlinked_none)
-UNLINKED(sqlite3StmtVtabInit, unlinked_none)
-UNLINKED(acos, unlinked_never)
-UNLINKED(acosh, unlinked_never)
-UNLINKED(asin, unlinked_never)
-UNLINKED(asinh, unlinked_never)
-UNLINKED(atan, unlinked_never)
-UNLINKED(atan2, unlinked_never)
-UNLINKED(atanh, unlinked_never)
-UNLINKED(cos, unlinked_never)
-UNLINKED(cosh, unlinked_never)
-UNLINKED(sin, unlinked_never)
-UNLINKED(sinh, unlinked_never)
-UNLINKED(tan, unlinked_never)
-UNLINKED(tanh, unlinked_never)
 UNLINKED(ZSTD_compressBlock_btlazy2, unlinked_never)
 UNLINKED(ZSTD_compressBlock_btlazy2_dictMatchState, unlinked_never)
 UNLINKED(ZSTD_compressBlock_btlazy2_extDict, unlinked_never)

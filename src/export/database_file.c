@@ -211,37 +211,3 @@ int database_file_use(int fd)
 	file_fd = fd;
 	return rc ? rc : sqlite3_vfs_register(&vfs, 0);
 }
-
-/*
- * SQLite's own file layer can load extensions, which a static program cannot: the Makefile has the
- * linker put these in the place of dlopen and the like.
- */
-void *__wrap_dlopen(const char *path, int flags);
-void *__wrap_dlsym(void *handle, const char *name);
-int __wrap_dlclose(void *handle);
-char *__wrap_dlerror(void);
-
-void *__wrap_dlopen(const char *path, int flags)
-{
-	(void)path;
-	(void)flags;
-	return NULL;
-}
-
-void *__wrap_dlsym(void *handle, const char *name)
-{
-	(void)handle;
-	(void)name;
-	return NULL;
-}
-
-int __wrap_dlclose(void *handle)
-{
-	(void)handle;
-	return -1;
-}
-
-char *__wrap_dlerror(void)
-{
-	return NULL;
-}

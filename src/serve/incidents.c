@@ -22,10 +22,25 @@ static const char *const endings[INCIDENT_FILES] = {
 	[INCIDENT_PAGE] = ".html",
 };
 
+/* Behind "20261124T124001Z-", with its time; NULL: it is no such text. */
+static const char *time_parse(const char *text, u64 *ret)
+{
+	struct tm tm = {};
+	int n = 0;
+
+	if (sscanf(text, "%4d%2d%2dT%2d%2d%2dZ-%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+		    &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &n) != 6 ||
+		!n)
+		return NULL;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	*ret = (u64)timegm(&tm);
+	return text + n;
+}
+
 /* incident-000012-20261124T124001Z-oom-kill.mw */
 static bool incidents_name_parse(const char *name, struct incident *ret)
 {
-	struct tm tm = {};
 	const char *rest;
 	char *end;
 	size_t n;
@@ -33,12 +48,11 @@ static bool incidents_name_parse(const char *name, struct incident *ret)
 	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !isdigit((unsigned char)name[9]))
 		return false;
 	ret->number = strtoull(name + strlen(PREFIX), &end, 10);
-	rest = *end == '-' ? strptime(end + 1, "%Y%m%dT%H%M%SZ-", &tm) : NULL;
+	rest = *end == '-' ? time_parse(end + 1, &ret->time) : NULL;
 	n = rest ? strlen(rest) : 0;
 	if (n <= strlen(RECORDING) || strcmp(rest + n - strlen(RECORDING), RECORDING) != 0 ||
 		strlen(name) - strlen(RECORDING) >= sizeof(ret->name))
 		return false;
-	ret->time = (u64)timegm(&tm);
 	snprintf(ret->kind, sizeof(ret->kind), "%.*s", (int)(n - strlen(RECORDING)), rest);
 	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(strlen(name) - strlen(RECORDING)),
 		name);

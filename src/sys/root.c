@@ -1,9 +1,11 @@
 /* See root.h. */
 #include "sys/root.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -100,4 +102,44 @@ int sys_exists(const char *fmt, ...)
 	if (rc)
 		return rc;
 	return stat(path, &st) ? -errno : 0;
+}
+
+void sys_names_free(struct sys_names *n)
+{
+	vec_each (name, &n->list)
+		free(*name);
+	vec_free(&n->list);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int sys_names(struct sys_names *ret, const char *dir, const char *start)
+{
+	char path[PATH_MAX];
+	int rc = sys_path(path, "%s", dir);
+	DIR *d = rc ? NULL : opendir(path);
+	const struct dirent *e;
+
+	if (!d)
+		return rc ? rc : -errno;
+	while (!rc && (e = readdir(d))) {
+		char *name;
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+			strncmp(e->d_name, start, strlen(start)) != 0)
+			continue;
+		name = strdup(e->d_name);
+		rc = name ? vec_push(&ret->list, name) : -ENOMEM;
+		if (rc)
+			free(name);
+	}
+	closedir(d);
+	if (rc)
+		sys_names_free(ret);
+	else if (ret->list.n)
+		qsort(ret->list.v, ret->list.n, sizeof(ret->list.v[0]), by_name);
+	return rc;
 }

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 /* The prefix of every path, without a slash at its end: "" on the running system. Never NULL. */
 const char *sys_root(void);
@@ -31,5 +32,15 @@ int sys_read_once(struct str *ret_text, const char *fmt, ...) _printf_(2, 3);
 int sys_read_u64(u64 *ret, const char *fmt, ...) _printf_(2, 3);
 /* Is it there? 0, -ENOENT, -EACCES (a directory on the way is closed to us), … */
 int sys_exists(const char *fmt, ...) _printf_(1, 2);
+
+struct sys_names {
+	VEC(char *) list;
+};
+
+/* What the directory dir has that begins with start, in the order of bytes, without "." and "..".
+ * ret is empty before and on failure. */
+int sys_names(struct sys_names *ret, const char *dir, const char *start);
+void sys_names_free(struct sys_names *n);
+#define _cleanup_sys_names_ __attribute__((cleanup(sys_names_free)))
 
 #endif

@@ -70,7 +70,7 @@ static void top_screen_text_add(char *to, size_t size, const char *text)
 {
 	size_t n = strlen(to);
 
-	if (text && text != (const char *)-1)
+	if (text)
 		snprintf(to + n, size - n, "%s", text);
 }
 
@@ -80,10 +80,10 @@ int screen_save(struct screen_saved **ret)
 		return -errno;
 	saved.text[0] = '\0';
 	top_screen_text_add(saved.text, sizeof(saved.text), OFF);
-	top_screen_text_add(saved.text, sizeof(saved.text), tigetstr("sgr0"));
-	top_screen_text_add(saved.text, sizeof(saved.text), tigetstr("rmkx"));
-	top_screen_text_add(saved.text, sizeof(saved.text), tigetstr("cnorm"));
-	top_screen_text_add(saved.text, sizeof(saved.text), tigetstr("rmcup"));
+	top_screen_text_add(saved.text, sizeof(saved.text), exit_attribute_mode);
+	top_screen_text_add(saved.text, sizeof(saved.text), keypad_local);
+	top_screen_text_add(saved.text, sizeof(saved.text), cursor_normal);
+	top_screen_text_add(saved.text, sizeof(saved.text), exit_ca_mode);
 	*ret = &saved;
 	return 0;
 }
@@ -188,6 +188,13 @@ static void styles_make(void)
 	}
 }
 
+/* attrset() would bring functions for soft keys, boxes and input along. */
+static void style_set(attr_t style)
+{
+	attr_off(A_ATTRIBUTES, NULL);
+	attr_on(style, NULL);
+}
+
 static void line_blit(const struct canvas *c, int y)
 {
 	_cleanup_str_ struct str run = {};
@@ -201,7 +208,7 @@ static void line_blit(const struct canvas *c, int y)
 		str_clear(&run);
 		for (; x < c->cols && cells[x].style == style; x++)
 			str_add(&run, cells[x].text);
-		attrset(styles[style]);
+		style_set(styles[style]);
 		mvaddstr(y, from, str_get(&run));
 	}
 }
@@ -210,7 +217,7 @@ static void canvas_blit(const struct canvas *c)
 {
 	for (int y = 0; y < c->rows; y++)
 		line_blit(c, y);
-	attrset(A_NORMAL);
+	style_set(A_NORMAL);
 	refresh();
 }
 

@@ -72,7 +72,7 @@ const char *terminal_find(const char *term)
 	if (!term || !*term || !strcmp(term, "dumb"))
 		return NULL;
 	if (setupterm(term, STDOUT_FILENO, &why) == OK)
-		return tigetstr("cup") && tigetstr("cup") != (char *)-1 ? term : NULL;
+		return cursor_address ? term : NULL;
 	if (!is_like_plain(term) || setenv("TERMINFO", plain, 1))
 		return NULL;
 	return setupterm(PLAIN, STDOUT_FILENO, &why) == OK ? PLAIN : NULL;

@@ -27,9 +27,9 @@ root=$BATS_TEST_DIRNAME/../..
 }
 
 # Some 2 MB are libraries: SQLite for `export`, ncurses for `top`, libevent for `serve`.
-@test "install: what was stripped is under 6 MB" {
+@test "install: what was stripped is under 5 MB" {
 	sanitized && skip "built with sanitizers"
-	[ "$(stat -c %s "$(dirname "$MEMWHY")/memwhy.stripped")" -lt 6000000 ]
+	[ "$(stat -c %s "$(dirname "$MEMWHY")/memwhy.stripped")" -lt 5000000 ]
 }
 
 @test "install: make install puts binary, man pages and completion under DESTDIR and PREFIX" {

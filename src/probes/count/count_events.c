@@ -3,11 +3,11 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <linux/perf_event.h>
 #include <string.h>
 
 #include "base/closest.h"
+#include "base/match.h"
 #include "probes/count/count_elf.h"
 #include "sys/root.h"
 
@@ -119,7 +119,7 @@ static int names_read(
 		char *name;
 
 		if (e->d_name[0] == '.' || e->d_type == DT_REG ||
-			fnmatch(glob, e->d_name, 0) != 0 ||
+			!pattern_matches(glob, e->d_name) ||
 			strlen(e->d_name) >= TRACEPOINT_NAME_MAX)
 			continue;
 		name = strdup(e->d_name);
@@ -226,7 +226,7 @@ static int tracepoints_add(struct event_list *all, const char *operand, struct e
 	if (all->list.n > before)
 		return 0;
 	vec_each (e, &all->list) /* named before */
-		if (!fnmatch(operand, e->name, 0))
+		if (pattern_matches(operand, e->name))
 			return 0;
 	return tracepoint_unknown(all, category, colon + 1, err);
 }

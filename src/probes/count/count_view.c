@@ -2,12 +2,12 @@
 #include "probes/count/count_view.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <string.h>
 
 #include "analysis/by.h"
 #include "analysis/frame_text.h"
 #include "analysis/hist.h"
+#include "base/match.h"
 #include "probes/count/count_keys.h"
 #include "probes/count/count_opts.h"
 
@@ -159,7 +159,7 @@ static const struct count_event *event_of(const struct count_state *s, u32 event
 static bool event_wanted(const struct count_state *s, const char *name)
 {
 	for (u32 i = 0; i < s->n_operands; i++)
-		if (!fnmatch(s->operands[i], name, 0))
+		if (pattern_matches(s->operands[i], name))
 			return true;
 	return !s->n_operands;
 }

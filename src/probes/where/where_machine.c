@@ -1,6 +1,5 @@
 /* The numbers of the machine's ledger: reading them. What they mean is in where_ledger.h. */
 #include <errno.h>
-#include <glob.h>
 #include <string.h>
 
 #include "probes/where/where_inner.h"
@@ -14,7 +13,9 @@
 #include "sys/root.h"
 
 #define VIRTIO_BALLOON_F_DEFLATE_ON_OOM 2
+#define BALLOON_DIR "/sys/bus/virtio/drivers/virtio_balloon"
 #define HUGE_DIR "/sys/kernel/mm/hugepages"
+#define HUGE_SIZE "hugepages-" /* and kilobytes */
 
 /* By the kernel's configuration, else by what lies in vmalloc, which takes longer to read; x86-64
  * has had it by default since 4.9. */
@@ -39,18 +40,16 @@ static bool stacks_in_vmalloc(void)
  * drivers/virtio/virtio_balloon.c, 4.9 to 6.18); any other one takes its pages from it. */
 static bool balloon_in_total(void)
 {
+	_cleanup_sys_names_ struct sys_names devices = {};
 	_cleanup_str_ struct str text = {};
 	bool in_total = false;
-	char path[PATH_MAX];
-	glob_t g;
 
-	if (sys_path(path, "/sys/bus/virtio/drivers/virtio_balloon/virtio*/features") ||
-		glob(path, 0, NULL, &g))
+	if (sys_names(&devices, BALLOON_DIR, "virtio"))
 		return false;
-	for (size_t i = 0; i < g.gl_pathc; i++)
-		if (!file_read(g.gl_pathv[i], &text) && text.len > VIRTIO_BALLOON_F_DEFLATE_ON_OOM)
+	vec_each (name, &devices.list)
+		if (!sys_read(&text, BALLOON_DIR "/%s/features", *name) &&
+			text.len > VIRTIO_BALLOON_F_DEFLATE_ON_OOM)
 			in_total |= text.buf[VIRTIO_BALLOON_F_DEFLATE_ON_OOM] == '1';
-	globfree(&g);
 	return in_total;
 }
 
@@ -157,21 +156,18 @@ static int sockets_read(struct where_numbers *n)
 
 static void huge_read(struct where_numbers *n)
 {
-	char path[PATH_MAX];
-	glob_t g;
+	_cleanup_sys_names_ struct sys_names sizes = {};
 
-	if (sys_path(path, HUGE_DIR "/hugepages-*kB") || glob(path, 0, NULL, &g))
+	if (sys_names(&sizes, HUGE_DIR, HUGE_SIZE))
 		return;
-	for (size_t i = 0; i < g.gl_pathc; i++) {
-		const char *dir = g.gl_pathv[i] + strlen(sys_root());
-		u64 kib = strtoull(strrchr(dir, '-') + 1, NULL, 10), v;
+	vec_each (name, &sizes.list) {
+		u64 kib = strtoull(*name + strlen(HUGE_SIZE), NULL, 10), v;
 
-		if (!sys_read_u64(&v, "%s/free_hugepages", dir))
+		if (!sys_read_u64(&v, HUGE_DIR "/%s/free_hugepages", *name))
 			n->huge_free_bytes += v * kib << 10;
-		if (!sys_read_u64(&v, "%s/resv_hugepages", dir))
+		if (!sys_read_u64(&v, HUGE_DIR "/%s/resv_hugepages", *name))
 			n->huge_reserved_bytes += v * kib << 10;
 	}
-	globfree(&g);
 }
 
 static int zram_read(struct where_numbers *n)

@@ -1,13 +1,13 @@
 /* See zram.h. */
 #include "sys/memory/zram.h"
 
-#include <glob.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "sys/mounts.h"
 #include "sys/root.h"
 
+#define BLOCK_DIR "/sys/block"
 #define SECTOR 512
 #define DEVICES_MAX 256
 
@@ -35,32 +35,31 @@ static bool is_mounted(const struct mounts *mounts, struct zram_device *z)
 	return false;
 }
 
-static bool is_below(const char *dir, struct zram_device *z)
+static bool is_below(const char *name, struct zram_device *z)
 {
-	char path[PATH_MAX];
-	glob_t g;
-	int n = snprintf(path, sizeof(path), "%s/holders/*", dir);
+	_cleanup_sys_names_ struct sys_names holders = {};
+	char dir[64];
 
-	if (n < 0 || (size_t)n >= sizeof(path) || glob(path, 0, NULL, &g))
+	snprintf(dir, sizeof(dir), BLOCK_DIR "/%.20s/holders", name);
+	if (sys_names(&holders, dir, "") || !holders.list.n)
 		return false;
-	snprintf(z->on, sizeof(z->on), "/dev/%.100s", path_name(g.gl_pathv[0]));
-	globfree(&g);
+	snprintf(z->on, sizeof(z->on), "/dev/%.100s", holders.list.v[0]);
 	return true;
 }
 
-static int device_add(struct zram_devices *ret, const char *dir, const struct swaps *swaps,
+static int device_add(struct zram_devices *ret, const char *name, const struct swaps *swaps,
 	const struct mounts *mounts)
 {
 	struct zram_device z = {};
 
-	snprintf(z.path, sizeof(z.path), "/dev/%.20s", path_name(dir));
+	snprintf(z.path, sizeof(z.path), "/dev/%.20s", name);
 	if (zram_stat_read(z.path, &z.stat) || !z.stat.memory_bytes)
 		return 0;
-	if (!sys_read_u64(&z.size_bytes, "/sys/block/%s/size", z.path + strlen("/dev/")))
+	if (!sys_read_u64(&z.size_bytes, BLOCK_DIR "/%s/size", z.path + strlen("/dev/")))
 		z.size_bytes *= SECTOR;
 	z.use = is_swap(swaps, z.path)   ? ZRAM_SWAP
 		: is_mounted(mounts, &z) ? ZRAM_MOUNTED
-		: is_below(dir, &z)      ? ZRAM_BELOW
+		: is_below(name, &z)     ? ZRAM_BELOW
 					 : ZRAM_RAW;
 	return vec_push(&ret->list, z);
 }
@@ -69,17 +68,15 @@ int zram_devices_read(struct zram_devices *ret)
 {
 	_cleanup_swaps_ struct swaps swaps = {};
 	_cleanup_mounts_ struct mounts mounts = {};
-	char path[PATH_MAX];
+	_cleanup_sys_names_ struct sys_names names = {};
 	int rc = 0;
-	glob_t g;
 
 	ret->list.n = 0;
-	if (sys_path(path, "/sys/block/zram*") || glob(path, 0, NULL, &g))
+	if (sys_names(&names, BLOCK_DIR, "zram") || !names.list.n)
 		return 0;
 	if (swaps_read(&swaps) == -ENOMEM || mounts_read(&mounts) == -ENOMEM)
 		rc = -ENOMEM;
-	for (size_t i = 0; i < MIN(g.gl_pathc, (size_t)DEVICES_MAX) && !rc; i++)
-		rc = device_add(ret, g.gl_pathv[i], &swaps, &mounts);
-	globfree(&g);
+	for (size_t i = 0; i < MIN(names.list.n, (size_t)DEVICES_MAX) && !rc; i++)
+		rc = device_add(ret, names.list.v[i], &swaps, &mounts);
 	return rc;
 }

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/groups.h"
 #include "base/json.h"
+#include "base/match.h"
 #include "base/opt.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -409,9 +410,49 @@ static void test_file_room(void **unused)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 }
 
+static void test_patterns(void **state)
+{
+	static const struct {
+		const char *pattern, *name;
+		bool matches;
+	} cases[] = {
+		{"", "", true},
+		{"", "a", false},
+		{"*", "", true},
+		{"*", "abc", true},
+		{"a*", "ba", false},
+		{"kmem:*alloc", "kmem:mm_page_alloc", true},
+		{"kmem:*alloc", "kmem:mm_page_alloc_zone", false},
+		{"*ab*ab", "abxabab", true},
+		{"a**b", "ab", true},
+		{"a?c", "abc", true},
+		{"a?c", "ac", false},
+		{"?", "", false},
+		{"[a-c]x", "bx", true},
+		{"[a-c]x", "dx", false},
+		{"[!a-c]x", "dx", true},
+		{"[^a-c]x", "ax", false},
+		{"[]a]", "]", true},
+		{"[!]a]", "]", false},
+		{"[a-]", "-", true},
+		{"[a", "[a", true},
+		{"\\*a", "*a", true},
+		{"\\*a", "ba", false},
+		{"a\\", "a\\", true},
+		{"*[0-9]", "x12", true},
+		{"*[0-9]", "x12y", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (pattern_matches(cases[i].pattern, cases[i].name) != cases[i].matches)
+			fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_hex),
 		cmocka_unit_test(str_numbers),
 		cmocka_unit_test(test_escape),

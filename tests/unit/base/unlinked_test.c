@@ -59,11 +59,29 @@ static void test_level(void **state)
 	free(out);
 }
 
+int unlinked_strcasecmp(const char *a, const char *b);
+int unlinked_strncasecmp(const char *a, const char *b, size_t n);
+
+static void test_letters(void **state)
+{
+	(void)state;
+	assert_int_equal(unlinked_strcasecmp("MemTotal", "memtotal"), 0);
+	assert_true(unlinked_strcasecmp("a", "B") < 0 && unlinked_strcasecmp("B", "a") > 0);
+	assert_true(unlinked_strcasecmp("ab", "a") > 0 && unlinked_strcasecmp("a", "AB") < 0);
+	assert_true(unlinked_strcasecmp("", "a") < 0 && !unlinked_strcasecmp("", ""));
+	assert_true(unlinked_strcasecmp("\xff", "a") > 0); /* bytes are not negative */
+	assert_int_equal(unlinked_strncasecmp("ABc", "abd", 2), 0);
+	assert_true(unlinked_strncasecmp("ABc", "abd", 3) < 0);
+	assert_int_equal(unlinked_strncasecmp("x", "y", 0), 0);
+	assert_int_equal(unlinked_strncasecmp("ab", "AB\0c", 9), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_old_formats),
 		cmocka_unit_test(test_level),
+		cmocka_unit_test(test_letters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
