@@ -25,10 +25,12 @@ attached() {
 	grep -qs 'tp_name:[[:space:]]*mm_page_pcpu_drain$' "/proc/$memwhy/fdinfo/"*
 }
 
+# An emulator lets the CPUs run in turn, up to 100 ms each: in many a burst of 40 ms the storm does not run.
 @test "check: pages are looked at in bursts" {
 	work storm
-	before=$(allocated) on=0 off=0
-	memwhy_start check --for 9s --record log
+	before=$(allocated) on=0 off=0 length=9
+	[ -z "${MEMWHY_VM-}" ] || length=80
+	memwhy_start check --for "${length}s" --record log
 	for _ in $(seq 100); do
 		attached && on=$((on + 1)) || off=$((off + 1))
 		sleep 0.05
@@ -47,7 +49,7 @@ attached() {
 		.pages * .per_second / .count] | add | floor' pages.json)
 	echo "rate $rate, the kernel's: $(((after - before) / seconds))"
 	[ "$((rate * 4))" -ge "$(((after - before) / seconds))" ]
-	[ "$rate" -le "$(((after - before) / 9 * 4))" ]
+	[ "$rate" -le "$(((after - before) / length * 4))" ]
 }
 
 @test "check: no finding about pages where each CPU keeps its own" {
