@@ -73,8 +73,14 @@ static int segment_feed(struct held *h, const struct held_segment *r)
 
 static int holdings_process_feed(struct held *h, const struct held_process *r)
 {
-	struct held_both *p = groups_get(&h->processes, &r->tgid);
+	bool ended = r->h.flags & HELD_ENDED;
+	struct held_both *p =
+		ended ? groups_find(&h->processes, &r->tgid) : groups_get(&h->processes, &r->tgid);
 
+	if (p)
+		p->ended = ended;
+	if (ended)
+		return 0;
 	if (!p)
 		return -ENOMEM;
 	if (!p->first.h.size || p->first.start_ns != r->start_ns)
@@ -219,8 +225,9 @@ const char *held_name(struct report *r, const struct held_process *p)
 static u64 amount_now(const struct held *h, const struct held_both *p, held_amount amount)
 {
 	bool whole = !h->totals.cut && !h->totals.status_cut;
+	bool gone = p->ended || (whole && p->look + 1 < h->looks);
 
-	return whole && p->look + 1 < h->looks && !h->ended_too ? 0 : amount(&p->last);
+	return gone && !h->ended_too ? 0 : amount(&p->last);
 }
 
 struct held_top held_most_process(const struct held *h, held_amount amount)

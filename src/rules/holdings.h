@@ -15,6 +15,7 @@
 struct held_both {
 	struct held_process first, last;
 	u32 look; /* how many looks were over before the last */
+	bool ended;
 };
 
 struct held {

@@ -247,6 +247,7 @@ static void holders_close(void *state)
 	proc_scope_free(&s->scope);
 	vec_free(&s->list);
 	vec_free(&s->maps);
+	vec_free(&s->told);
 	if (s->iterator)
 		close(s->iterator - 1);
 	str_free(&s->peer);

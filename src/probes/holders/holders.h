@@ -88,7 +88,12 @@ RECORD(held_segment, HELD_SEGMENT_FIELDS);
 
 #define HELD_KINDS 16 /* enum fd_kind, by its place */
 
-/* What the kernel keeps for one process: of those that stand out, after a second and at the end. */
+enum held_process_flags {
+	HELD_ENDED = 1, /* an earlier look saw it: it has ended, and only tgid is filled in */
+};
+
+/* What the kernel keeps for one process: of those that stand out, after a second and at the end.
+ * Flags: enum held_process_flags. */
 #define HELD_PROCESS_FIELDS(F, R)                                                                  \
 	F(R, u32, tgid, ID, "process")                                                             \
 	F(R, u32, name, STRING, "its name, of an interpreter with what it runs")                   \

@@ -67,6 +67,7 @@ struct holders {
 	VEC(struct tmpfs_mount) tmpfs;
 	VEC(struct holder_entry) list;
 	VEC(struct holder_map) maps;
+	VEC(u32) told;         /* processes that the first look sent */
 	int iterator;          /* over maps: its descriptor and 1; 0: none */
 	struct groups parents; /* tgid -> struct held_children, as summed up so far */
 	struct groups spaces;  /* tgid -> struct holder_space, at the first look */

@@ -399,7 +399,26 @@ static int holders_look_process_look(
 	r.peer = names_string(c->names, str_get(&s->peer));
 	r.local = names_string(c->names, str_get(&s->local));
 	r.unnamed_most = names_string(c->names, str_get(&s->unnamed));
-	return capture_emit(c, &r.h);
+	rc = s->looks ? 0 : vec_push(&s->told, e->pid);
+	return rc ? rc : capture_emit(c, &r.h);
+}
+
+/* Those that the first look sent: a look that is cut short may not come to all, and who has ended
+ * is not among those that it leaves out. */
+static int ended_send(struct capture *c, struct holders *s)
+{
+	int rc = 0;
+
+	vec_each (pid, &s->told) {
+		struct held_process r = REC_INIT(struct held_process, REC_HELD_PROCESS, 0);
+		struct proc_stat st;
+
+		r.h.flags = HELD_ENDED;
+		r.tgid = *pid;
+		if (!rc && (proc_stat_read((int)*pid, &st) == -ENOENT || st.state == 'Z'))
+			rc = capture_emit(c, &r.h);
+	}
+	return rc;
 }
 
 static bool ksm_runs(void)
@@ -439,6 +458,8 @@ int holders_look(struct capture *c, struct holders *s)
 		rc = holders_mounts_elsewhere(s);
 	for (size_t i = 0; i < s->list.n && !rc; i++)
 		rc = holders_look_process_look(c, s, until_ns, &s->list.v[i]);
+	if (!rc && s->looks)
+		rc = ended_send(c, s);
 	if (!s->looks++ && !s->children_cut)
 		s->first_look_ns = clock_mono_ns();
 	s->totals.status_cut = s->children_cut;

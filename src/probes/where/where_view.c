@@ -95,6 +95,8 @@ static int where_feed(void *state, const struct rec *r)
 		v->t.maps = *(const struct held_maps *)r;
 		return 0;
 	case REC_HELD_PROCESS:
+		if (r->flags & HELD_ENDED)
+			return 0;
 		v->t.holders.n = v->t.look_over ? 0 : v->t.holders.n;
 		v->t.look_over = false;
 		return vec_push(&v->t.holders, *(const struct held_process *)r);

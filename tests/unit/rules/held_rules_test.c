@@ -403,7 +403,7 @@ static void test_kernel_memory(void **unused)
 }
 
 /* What a process had that the first look saw and the second did not is had no more. Where that look
- * was cut short it may only have been left out. */
+ * was cut short it may only have been left out, unless it is known to have ended. */
 static void test_kernel_memory_ended(void **unused)
 {
 	(void)unused;
@@ -420,6 +420,9 @@ static void test_kernel_memory_ended(void **unused)
 				PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50,
 					.cut = cut);
 			assert_int_equal(conclude(&b), looks == 1 || cut ? 2 : 0);
+			PUT(&b, struct held_process, REC_HELD_PROCESS, .h.flags = HELD_ENDED,
+				.tgid = 9);
+			assert_int_equal(conclude(&b), 0);
 			end(&b);
 		}
 }

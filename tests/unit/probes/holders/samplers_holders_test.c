@@ -313,6 +313,39 @@ static void test_processes(void **unused)
 	waitpid(pid, &status, 0);
 }
 
+/* Which the first look saw: also a look that is cut short says that it has ended. */
+static void test_ended(void **unused)
+{
+	(void)unused;
+	for (int reaped = 0; reaped < 2; reaped++) {
+		struct sampler_test t = {};
+		pid_t pid = keeper_start();
+		const struct held_process *p;
+
+		assert_int_equal(vec_push(&t.c.opt.scope.tasks, (u32)pid), 0);
+		sampler_open(&t, &probe_holders);
+		usleep(1050000);
+		sampler_sample(&t);
+		p = process_of(&t, pid);
+		assert_non_null(p);
+		assert_int_equal(p->h.flags, 0);
+		kill(pid, SIGKILL);
+		assert_int_equal(
+			waitid(P_PID, (id_t)pid, NULL, WEXITED | (reaped ? 0 : WNOWAIT)), 0);
+		sampler_end(&t);
+		p = NULL;
+		for (size_t i = 0; i < sampler_count(&t, REC_HELD_PROCESS); i++)
+			p = sampler_record(&t, REC_HELD_PROCESS, i);
+		assert_non_null(p);
+		assert_int_equal(p->tgid, pid);
+		assert_int_equal(p->h.flags, HELD_ENDED);
+		assert_int_equal(p->memfd_bytes, 0);
+		sampler_close(&t);
+		if (!reaped)
+			waitpid(pid, NULL, 0);
+	}
+}
+
 /* Has a child of its own write 24 MiB to a file in memory once it is told to, and waits for that.
  */
 static pid_t parent_start(int go[2], int done[2])
@@ -463,6 +496,7 @@ int main(void)
 		cmocka_unit_test(test_count_read),
 		cmocka_unit_test(test_system_counts),
 		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_written),
 		cmocka_unit_test(test_live_segment),
 		cmocka_unit_test(test_tmpfs),
