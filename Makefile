@@ -29,7 +29,7 @@ ALL_CFLAGS += -fno-pie -no-pie
 endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
-BPF_OBJECTS := $(PROBES) $(PROBES:%=%_walk) percpu_where inodes
+BPF_OBJECTS := $(PROBES) $(PROBES:%=%_walk) percpu_where inodes filters
 SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 # What is kept out of memwhy (src/base/unlinked.c) others may want: they link shared libraries.
@@ -94,7 +94,7 @@ $(B)/gen/$(1)_walk.bpf.o: src/probes/$(1)/$(1).bpf.c
 endef
 $(foreach p,$(PROBES),$(eval $(call bpf_rule,$(p))))
 
-$(B)/gen/percpu_where.bpf.o $(B)/gen/inodes.bpf.o: $(B)/gen/%.bpf.o: src/bpf/%.bpf.c
+$(B)/gen/percpu_where.bpf.o $(B)/gen/inodes.bpf.o $(B)/gen/filters.bpf.o: $(B)/gen/%.bpf.o: src/bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 
@@ -390,5 +390,5 @@ help:
 .PHONY: all deb tarball check soak check-vm check-pages unit mutate behaviour behaviours workloads zoo zoo-held bench fuzz install deps format clean help
 .SECONDARY:
 -include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
-         $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/percpu_where.bpf.d $(PROBES:%=$(B)/gen/%_walk.bpf.d) \
+         $(PROBES:%=$(B)/gen/%.bpf.d) $(patsubst %,$(B)/gen/%.bpf.d,percpu_where inodes filters) $(PROBES:%=$(B)/gen/%_walk.bpf.d) \
          $(BPF_TESTS:%=%.bpf.d) $(BPF_TESTS:%=%.d) $(LIB_TESTS:%=%.d)

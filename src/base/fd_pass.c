@@ -7,25 +7,35 @@
 
 union control {
 	struct cmsghdr head;
-	char bytes[CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 };
 
 int fd_send(int socket, const void *data, size_t n, int fd)
 {
+	return fds_send(socket, data, n, &fd, 1);
+}
+
+int fds_send(int socket, const void *data, size_t n, const int *fds, size_t n_fds)
+{
 	struct iovec part = {.iov_base = (void *)data, .iov_len = n};
 	union control c = {};
 	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-	struct cmsghdr *h;
+	size_t bytes = 0;
+	struct cmsghdr *h = &c.head;
 	ssize_t sent;
 
-	if (fd >= 0) {
+	for (size_t i = 0; i < MIN(n_fds, (size_t)FDS_MAX); i++) {
+		if (fds[i] < 0)
+			continue;
+		memcpy(CMSG_DATA(h) + bytes, &fds[i], sizeof(fds[i]));
+		bytes += sizeof(fds[i]);
+	}
+	if (bytes) {
 		m.msg_control = c.bytes;
-		m.msg_controllen = sizeof(c.bytes);
-		h = CMSG_FIRSTHDR(&m);
+		m.msg_controllen = CMSG_SPACE(bytes);
 		h->cmsg_level = SOL_SOCKET;
 		h->cmsg_type = SCM_RIGHTS;
-		h->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(h), &fd, sizeof(fd));
+		h->cmsg_len = CMSG_LEN(bytes);
 	}
 	do {
 		sent = sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -40,7 +50,7 @@ int fd_receive(int socket, void *data, size_t n, int *ret_fd)
 	struct msghdr m = {.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = c.bytes,
-		.msg_controllen = sizeof(c.bytes)};
+		.msg_controllen = CMSG_SPACE(sizeof(int))};
 	_cleanup_close_ int fd = -1;
 	struct cmsghdr *h;
 	ssize_t got;

@@ -30,6 +30,7 @@ static inline long call6(long n, long a, long b, long c, long d, long e, long f)
 	return ret;
 }
 
+/* One that is allowed for sure; others by may_call(), see forbid.h. */
 #define call(n, ...) call_(n, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define call_(n, a, b, c, d, e, f, ...) \
 	call6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))

@@ -70,7 +70,7 @@ static int script_reads(const char *line, long n, char path[PATH_BYTES])
 static int file_loads(int fd, char path[PATH_BYTES])
 {
 	char line[LINE_BYTES];
-	long n = call(SYS_pread64, fd, line, sizeof(line), 0);
+	long n = may_call(SYS_pread64, fd, line, sizeof(line), 0);
 
 	path[0] = '\0';
 	if (n > 2 && line[0] == '#' && line[1] == '!')
@@ -92,13 +92,13 @@ static int path_loads(const char *from, int dir)
 		int fd, loads;
 
 		/* To open a device may do something. */
-		if (call(SYS_newfstatat, dir, path, &st, 0) || !S_ISREG(st.st_mode))
+		if (may_call(SYS_newfstatat, dir, path, &st, 0) || !S_ISREG(st.st_mode))
 			return 1;
-		fd = (int)call(SYS_openat, dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = (int)may_call(SYS_openat, dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			return 1;
 		loads = file_loads(fd, path);
-		call(SYS_close, fd);
+		may_call(SYS_close, fd);
 		if (loads || !path[0])
 			return loads;
 	}
@@ -128,7 +128,7 @@ static int name_loads(const char *name)
 		memcpy(path, at, n);
 		path[n] = '/';
 		memcpy(path + n + !!n, name, length + 1);
-		if (!call(SYS_faccessat, AT_FDCWD, path, X_OK))
+		if (!may_call(SYS_faccessat, AT_FDCWD, path, X_OK))
 			return path_loads(path, AT_FDCWD);
 		at += n;
 	}
@@ -217,24 +217,24 @@ static int own_is_there(void)
 {
 	const char *own = own_path();
 
-	return !own || !call(SYS_faccessat, AT_FDCWD, own, R_OK);
+	return !own || !may_call(SYS_faccessat, AT_FDCWD, own, R_OK);
 }
 
 /* Runs what follows with `env` as it is to be; a filter may not allow us to look. */
-#define WITH_FITTING(env, loads, run)                                    \
-	do {                                                             \
-		struct change c_ = {};                                   \
-                                                                         \
-		if (!calls_forbidden && !(own_is_there() && (loads)))    \
-			c_ = change_find(env);                           \
-		if (c_.words) {                                          \
-			char *words_[c_.words + 1], value_[c_.left + 1]; \
-                                                                         \
-			change_make(&c_, env, words_, value_);           \
-			env = words_;                                    \
-			return run;                                      \
-		}                                                        \
-		return run;                                              \
+#define WITH_FITTING(env, loads, run)                                       \
+	do {                                                                \
+		struct change c_ = {};                                      \
+                                                                            \
+		if (!calls_are_forbidden() && !(own_is_there() && (loads))) \
+			c_ = change_find(env);                              \
+		if (c_.words) {                                             \
+			char *words_[c_.words + 1], value_[c_.left + 1];    \
+                                                                            \
+			change_make(&c_, env, words_, value_);              \
+			env = words_;                                       \
+			return run;                                         \
+		}                                                           \
+		return run;                                                 \
 	} while (0)
 
 /* Found when it is first called: most programs never do. */
@@ -330,7 +330,7 @@ EXPORT int fexecve(int fd, words argv, words env)
 	int loads = 1;
 
 	REAL(fd_function, "fexecve");
-	if (!calls_forbidden && !file_loads(fd, path))
+	if (!calls_are_forbidden() && !file_loads(fd, path))
 		loads = path[0] && path_loads(path, AT_FDCWD);
 	WITH_FITTING(env, loads, real_(fd, argv, env));
 }

@@ -1,4 +1,4 @@
-/* See forbid.h. A filter that the program installs by an instruction of its own is not noticed. */
+/* See forbid.h. */
 #include "tracker/forbid.h"
 
 #include <fcntl.h>
@@ -9,8 +9,11 @@
 #include "tracker/own_stack.h"
 #include "tracker/real.h"
 #include "tracker/stack.h"
+#include "tracker/thread.h"
 
 int calls_forbidden;
+const struct filter_row *filter_row;
+u16 filter_generation;
 int clock_forbidden;
 
 #define STATUS_BYTES 8192
@@ -56,6 +59,71 @@ void clock_look(void)
 
 	if (!call(SYS_prctl, PR_GET_TSC, &mode) && mode == PR_TSC_SIGSEGV)
 		clock_forbidden = 1;
+}
+
+/*
+ * In its control block of a thread, which fs points at: glibc has its id behind room for the loader
+ * and a list (nptl/descr.h), musl behind the canary (src/internal/pthread_impl.h).
+ */
+#define GLIBC_ID 0x2d0
+#define MUSL_ID 0x30
+
+extern void *__libc_stack_end __attribute__((weak)); /* of glibc's loader */
+
+static u32 id_at;
+
+static u32 id_read(u32 at)
+{
+	u32 id;
+
+	__asm__ volatile("movl %%fs:(%1), %0" : "=r"(id) : "r"((u64)at));
+	return id;
+}
+
+void thread_id_find(void)
+{
+	u32 at = &__libc_stack_end ? GLIBC_ID : MUSL_ID;
+
+	if (id_read(at) == (u32)call(SYS_gettid))
+		id_at = at;
+}
+
+static u32 mark_at(u32 place)
+{
+	return __atomic_load_n(&filter_row->mark[place], __ATOMIC_ACQUIRE);
+}
+
+/* Any process of the program. */
+static int row_has_mark(void)
+{
+	for (u32 i = 0; i < FILTER_PLACES; i++)
+		if (filter_counts(mark_at(i), filter_generation))
+			return 1;
+	return 0;
+}
+
+u32 thread_id(void)
+{
+	return id_at ? id_read(id_at) : 0;
+}
+
+/* If the program forked by an instruction of its own, libc has the id of the thread that forked. */
+u32 fork_id(void)
+{
+	u32 id = thread.tid ? thread_id() : 0;
+
+	return id != thread.tid ? id : 0;
+}
+
+/* A fork that is new does not know its id, and may not ask. */
+int filters_seen(void)
+{
+	u32 pid = self->pid ? self->pid : fork_id();
+	int seen = pid ? filter_is_of(mark_at(filter_place(pid)), filter_generation, pid)
+		       : row_has_mark();
+	if (seen)
+		__atomic_store_n(&calls_forbidden, 1, __ATOMIC_RELEASE);
+	return seen;
 }
 
 /* What needs calls later is done now. Not undone where the program's call fails: other threads may

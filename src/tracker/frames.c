@@ -31,8 +31,9 @@ struct at {
 /* EFAULT comes before anything is done: there is no such `how`. */
 static int readable(u64 at)
 {
-	return !calls_forbidden &&
-	       call(SYS_rt_sigprocmask, ~0, at & ~7ULL, 0, 8) != -14 /* EFAULT */;
+	long rc = may_call(SYS_rt_sigprocmask, ~0, at & ~7ULL, 0, 8);
+
+	return rc != NOT_CALLED && rc != -14 /* EFAULT */;
 }
 
 /* All pages from that of `from` up to that of the byte before `to`. */
@@ -53,8 +54,7 @@ static u64 copy(u64 from, u64 *to, u64 bytes)
 		void *at;
 		u64 n;
 	} here = {to, bytes}, there = {(void *)from, bytes};
-	long n =
-		calls_forbidden ? 0 : call(SYS_process_vm_readv, self->pid, &here, 1, &there, 1, 0);
+	long n = may_call(SYS_process_vm_readv, self->pid, &here, 1, &there, 1, 0);
 
 	return n > 0 ? (u64)n : 0;
 }

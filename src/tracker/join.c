@@ -68,7 +68,8 @@ int attach_prepare(void)
 	memcpy(&tokens, socket_name + i, sizeof(tokens));
 	for (i += sizeof(tokens) + 1; i < length; i++)
 		filters = 10 * filters + socket_name[i] - '0';
-	return filters_count() == filters;
+	calls_forbidden |= filters_count() != filters;
+	return !calls_forbidden;
 }
 
 /* Is it stopped, or followed by a debugger? As /proc/PID/stat says behind the name, which is in
@@ -146,12 +147,12 @@ static int token_equal(const char *a, const char *b)
 	return !other;
 }
 
-/* -1: there is none, or not from who made the tokens. */
-static int file_receive(long fd, int *tries)
+/* -1: there is none, or not from who made the tokens. *ret_marks: as -1 before, or to be closed. */
+static int file_receive(long fd, int *tries, int *ret_marks)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(sizeof(int[2]))];
 	} control = {};
 	struct track_answer answer = {};
 	struct iovec data = {&answer, sizeof(answer)};
@@ -161,7 +162,7 @@ static int file_receive(long fd, int *tries)
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
-	int file = -1;
+	int files[2] = {-1, -1};
 	long n;
 
 	if (call(SYS_sendto, fd, tokens.ask, TRACK_TOKEN, MSG_NOSIGNAL) != TRACK_TOKEN)
@@ -171,11 +172,16 @@ static int file_receive(long fd, int *tries)
 	while (wait_again(fd, n, tries));
 	if (n >= 0 && m.msg_controllen >= CMSG_LEN(sizeof(int)) &&
 		control.head.cmsg_type == SCM_RIGHTS)
-		memcpy(&file, CMSG_DATA(&control.head), sizeof(file));
-	if (n == sizeof(answer) && token_equal(answer.token, tokens.answer))
-		return file;
-	if (file >= 0)
-		call(SYS_close, file);
+		memcpy(files, CMSG_DATA(&control.head),
+			m.msg_controllen >= CMSG_LEN(sizeof(int[2])) ? sizeof(int[2])
+								     : sizeof(int));
+	if (n == sizeof(answer) && token_equal(answer.token, tokens.answer)) {
+		*ret_marks = files[1];
+		return files[0];
+	}
+	for (u32 i = 0; i < 2; i++)
+		if (files[i] >= 0)
+			call(SYS_close, files[i]);
 	return -1;
 }
 
@@ -202,19 +208,33 @@ static struct track_head *file_map(int file)
 	return NULL;
 }
 
+static void marks_map(int marks, struct filter_at where)
+{
+	long at = call(SYS_mmap, 0, FILTER_BYTES, PROT_READ, MAP_SHARED, marks, 0);
+
+	if (at <= 0 || where.row >= FILTER_ROWS)
+		return;
+	filter_generation = where.generation;
+	filter_row = (const struct filter_row *)at + where.row;
+}
+
 struct track_head *attach_file(void)
 {
 	struct track_head *head = NULL;
-	int file, tries = 0;
+	int file, marks = -1, tries = 0;
 	long fd = socket_open(&tries);
 
 	if (fd < 0)
 		return NULL;
-	file = file_receive(fd, &tries);
+	file = file_receive(fd, &tries, &marks);
 	if (file >= 0) {
 		head = space_is_short() ? NULL : file_map(file);
 		call(SYS_close, file);
 	}
+	if (head && marks >= 0)
+		marks_map(marks, head->filters);
+	if (marks >= 0)
+		call(SYS_close, marks);
 	call(SYS_close, fd);
 	return head;
 }

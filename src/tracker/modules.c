@@ -172,12 +172,12 @@ static u32 tracker_modules_line_take(
 /* What the kernel knows of a file that the program opened by a relative name. */
 static u32 mapping_read(u64 start, char path[PATH_BYTES])
 {
-	long fd = call(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC), got;
+	long fd = may_call(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC), got;
 	char text[2 * PATH_BYTES];
 	u32 had = 0, n = 0;
 
 	while (fd >= 0 && !n && had < sizeof(text) &&
-		(got = call(SYS_read, fd, text + had, sizeof(text) - had)) > 0) {
+		(got = may_call(SYS_read, fd, text + had, sizeof(text) - had)) > 0) {
 		u32 line = 0;
 
 		had += (u32)got;
@@ -191,7 +191,7 @@ static u32 mapping_read(u64 start, char path[PATH_BYTES])
 		had -= line;
 	}
 	if (fd >= 0)
-		call(SYS_close, fd);
+		may_call(SYS_close, fd);
 	return n;
 }
 
@@ -208,8 +208,8 @@ static u32 program_read(char path[PATH_BYTES])
 {
 	long n;
 
-	if (!calls_forbidden) {
-		n = call(SYS_readlink, "/proc/self/exe", path, PATH_BYTES - 1);
+	if (!calls_are_forbidden()) {
+		n = may_call(SYS_readlink, "/proc/self/exe", path, PATH_BYTES - 1);
 		return n > 0 && path[0] == '/' ? (u32)n : 0;
 	}
 	for (n = 0; known_program[n]; n++)
@@ -230,7 +230,7 @@ static u32 path_read(const struct loaded *o, char path[PATH_BYTES])
 		return n < PATH_BYTES ? n : 0;
 	}
 	if (name && *name && o->map->l_prev)
-		return calls_forbidden ? 0 : mapping_read(o->start, path);
+		return calls_are_forbidden() ? 0 : mapping_read(o->start, path);
 	return program_read(path);
 }
 
@@ -238,11 +238,10 @@ static void file_numbers(const struct loaded *o, const char *path, u64 *ret_dev,
 {
 	struct stat st = {};
 
-	if (!calls_forbidden)
-		call(SYS_stat, path, &st);
+	may_call(SYS_stat, path, &st);
 	*ret_dev = st.st_dev;
 	*ret_ino = st.st_ino;
-	for (u32 i = 0; i < known_n && calls_forbidden; i++)
+	for (u32 i = 0; i < known_n && calls_are_forbidden(); i++)
 		if (known[i].start == o->start)
 			*ret_dev = known[i].dev, *ret_ino = known[i].ino;
 }
@@ -254,6 +253,7 @@ void loaded_prepare(void)
 	u32 n = program_read(known_program);
 
 	known_program[n] = 0;
+	known_n = 0;
 	for (; map && known_n < sizeof(known) / sizeof(known[0]); map = map->l_next) {
 		struct loaded o = {.start = head_of(map), .map = map};
 		struct known_file *f = &known[known_n];

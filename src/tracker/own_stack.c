@@ -72,8 +72,8 @@ void own_stack_learn(struct thread *t, u64 low, u64 high, u32 changes)
 static void all_see(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!calls_forbidden && !call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
-		!call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+	if (!may_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+		!may_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED))
 		return;
 	for (u32 i = 0; i < DRAINED; i++)
 		__builtin_ia32_pause();
@@ -88,11 +88,11 @@ static void walk_wait(struct own_stack *s)
 	if (!(walks & 1) || walks == s->left)
 		return;
 	for (u32 i = 0; i < TRIES; i++) {
-		if (calls_forbidden)
+		if (calls_are_forbidden())
 			for (u32 k = 0; k < DRAINED / 10; k++)
 				__builtin_ia32_pause();
 		else if (i < TRIES_YIELD)
-			call(SYS_sched_yield);
+			may_call(SYS_sched_yield);
 		else
 			thread_nap(0);
 		if (__atomic_load_n(&w->walks, __ATOMIC_ACQUIRE) != walks)

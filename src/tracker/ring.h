@@ -8,10 +8,11 @@
 #ifndef MEMWHY_TRACKER_RING_H
 #define MEMWHY_TRACKER_RING_H
 
+#include "base/filter_marks.h"
 #include "base/types.h"
 
 #define TRACK_MAGIC 0x6b63617274796877ULL /* "whytrack" */
-#define TRACK_VERSION 5
+#define TRACK_VERSION 6
 
 /*
  * The variable that names the abstract socket at which a program asks for its file: the name, two
@@ -30,7 +31,8 @@ struct track_tokens {
 
 #define TRACK_ENV_MAX (TRACK_NAME_MAX + 1 + 2 * TRACK_TOKEN + 1 + 11)
 
-/* Comes with the file. */
+/* Comes with the file, and where memwhy has them with the marks of who has a seccomp filter
+ * (base/filter_marks.h). */
 struct track_answer {
 	u64 version;
 	char token[TRACK_TOKEN];
@@ -190,6 +192,7 @@ struct track_head {
 	u32 looks;            /* see track_leaving */
 	u64 huge_bytes;       /* of a page with MAP_HUGETLB, unless its flags say another size */
 	u64 least_bytes;      /* of blocks that are told of; 0: all are */
+	struct filter_at filters;
 	struct track_process processes[TRACK_PROCESSES];
 	struct track_slot slot[TRACK_SLOTS];
 };

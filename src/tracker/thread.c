@@ -31,7 +31,7 @@ static s64 now_ns(void)
 		s64 sec, nsec;
 	} t = {};
 
-	call(SYS_clock_gettime, 1, &t);
+	may_call(SYS_clock_gettime, 1, &t);
 	return t.sec * NSEC + t.nsec;
 }
 
@@ -44,7 +44,7 @@ void thread_nap(u32 naps)
 		s64 sec, nsec;
 	} t = {0, NAP_NS << (naps < NAP_DOUBLES ? naps : NAP_DOUBLES)};
 
-	call(SYS_nanosleep, &t, 0);
+	may_call(SYS_nanosleep, &t, 0);
 }
 
 #define SPINS (1U << 20) /* some ten milliseconds */
@@ -77,11 +77,26 @@ static int self_make(void)
 	return 1;
 }
 
+/* Of a fork that may not ask who it is libc may know. */
+static void ids_take(struct track_process *p)
+{
+	if (calls_are_forbidden()) {
+		p->pid = self->pid = fork_id();
+		p->ppid = 0;
+	} else {
+		p->pid = self->pid = (u32)call(SYS_getpid);
+		p->ppid = (u32)may_call(SYS_getppid);
+		nested |= process_of_parent && !p->ppid; /* its parent is outside */
+	}
+	p->nested = nested;
+}
+
 /* A place in the file for this process. */
 static int process_take(void)
 {
-	/* A fork that may not ask who it is. */
-	for (u32 i = 0; i < TRACK_PROCESSES && !calls_forbidden; i++) {
+	u32 n = calls_are_forbidden() && !fork_id() ? 0 : TRACK_PROCESSES;
+
+	for (u32 i = 0; i < n; i++) {
 		struct track_process *p = &track->processes[i];
 		u32 unused = TRACK_UNUSED;
 
@@ -90,13 +105,10 @@ static int process_take(void)
 		if (!__atomic_compare_exchange_n(&p->state, &unused, TRACK_TAKING, 0,
 			    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
-		p->pid = self->pid = (u32)call(SYS_getpid);
-		p->ppid = (u32)call(SYS_getppid);
+		ids_take(p);
 		p->parent = process_of_parent;
 		p->missed = 0;
 		p->leaving = TRACK_STAYS;
-		nested |= process_of_parent && !p->ppid; /* its parent is outside */
-		p->nested = nested;
 		__atomic_store_n(&p->state, TRACK_TAKEN, __ATOMIC_RELEASE);
 		self->process = i;
 		process_of_parent = i + 1;
@@ -111,17 +123,18 @@ static void process_enter(void)
 {
 	int ok;
 
-	if (self == &self_none && (calls_forbidden || !attach_prepare() || !self_make())) {
+	if (self == &self_none && (calls_are_forbidden() || !attach_prepare() || !self_make())) {
 		self_none.epoch = SELF_OFF;
 		return;
 	}
 	if (__atomic_exchange_n(&self->lock, 1, __ATOMIC_ACQUIRE))
 		return; /* another thread is at it, or we are and were interrupted */
 	if (!self->epoch) {
-		if (!track && !given_up && !calls_forbidden && (track = attach_file())) {
+		if (!track && !given_up && !calls_are_forbidden() && (track = attach_file())) {
 			sample_begin(track->sample_bytes, track->least_bytes);
 			clock_look();
 			real_stack();
+			thread_id_find();
 		}
 		ok = track && !track->off && !(clock_forbidden && track->timed) && process_take();
 		self->many = ok && track->timed ? MANY_EXACT : 0;
@@ -130,6 +143,14 @@ static void process_enter(void)
 		__atomic_store_n(&self->epoch, ok ? epochs : SELF_OFF, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&self->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* The child of vfork() is its parent, for a while, but for its ids. */
+static u32 tid_now(void)
+{
+	if (calls_are_forbidden())
+		return thread_id();
+	return (u32)may_call(SYS_getpid) == self->pid ? (u32)may_call(SYS_gettid) : 0;
 }
 
 static struct track_slot *slot_take(u32 *ret_index)
@@ -144,10 +165,7 @@ static struct track_slot *slot_take(u32 *ret_index)
 			    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		s->process = self->process;
-		/* The child of vfork() is its parent, for a while, but for its ids. */
-		s->tid = !calls_forbidden && (u32)call(SYS_getpid) == self->pid
-				 ? (u32)call(SYS_gettid)
-				 : 0;
+		s->tid = thread.tid = tid_now();
 		__atomic_store_n(&s->state, TRACK_TAKEN, __ATOMIC_RELEASE);
 		while (used <= i && !__atomic_compare_exchange_n(&track->slots, &used, i + 1, 0,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -169,7 +187,7 @@ int thread_give_up(void)
 {
 	struct track_head *file = track;
 
-	if (!file || calls_forbidden || !self->epoch || self->threads > 1)
+	if (!file || calls_are_forbidden() || !self->epoch || self->threads > 1)
 		return 0;
 	if (self->epoch != SELF_OFF)
 		process_stop();
@@ -284,7 +302,7 @@ static int room_look(struct thread *t, u64 at, u64 n, u32 tries)
 		ring_turn(t, at, n, grown);
 	else if (turns && tries < TURN_TRIES)
 		return 0;
-	else if (turns && track->wait_ms && !calls_forbidden)
+	else if (turns && track->wait_ms && !calls_are_forbidden())
 		ring_keep(t, grown);
 	return at + n <= t->limit;
 }
@@ -303,7 +321,7 @@ int thread_wait(struct thread *t, u64 at, u64 n, u32 events)
 			t->limit = 0; /* every event asks, as no other does it */
 			break;
 		}
-		if (calls_forbidden) {
+		if (calls_are_forbidden()) {
 			if (spin(t, t->limit - t->mask - 1))
 				tries++;
 			else if (tries < TURN_TRIES)
@@ -321,7 +339,7 @@ int thread_wait(struct thread *t, u64 at, u64 n, u32 events)
 			break;
 		}
 		if (++tries < YIELDS)
-			call(SYS_sched_yield);
+			may_call(SYS_sched_yield);
 		else
 			thread_nap(tries - YIELDS);
 	}
@@ -340,14 +358,14 @@ __attribute__((destructor)) static void process_leave(void)
 	s64 until;
 	u32 *leaving;
 
-	if (!track || !track->looks || calls_forbidden || !self->epoch || self->epoch == SELF_OFF ||
-		(u32)call(SYS_getpid) != self->pid)
+	if (!track || !track->looks || !self->epoch || self->epoch == SELF_OFF ||
+		(u32)may_call(SYS_getpid) != self->pid)
 		return;
 	leaving = &track->processes[self->process].leaving;
 	until = now_ns() + (s64)track->wait_ms * 1000000;
 	__atomic_store_n(leaving, TRACK_LEAVING, __ATOMIC_RELEASE);
 	while (__atomic_load_n(leaving, __ATOMIC_ACQUIRE) == TRACK_LEAVING && !track->off &&
-		now_ns() < until)
+		!calls_are_forbidden() && now_ns() < until)
 		thread_nap(0);
 }
 

@@ -50,6 +50,7 @@ struct thread {
 	struct memo *memo; /* NULL: no memory for it */
 	u64 until_sample;  /* bytes; 0: all are told of; see sample.h */
 	u64 random;
+	u32 tid; /* what the slot was told; 0: not known */
 };
 
 extern OURS __thread struct thread thread __attribute__((tls_model("initial-exec")));

@@ -8,7 +8,9 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "tracker/forbid.h"
 #include "tracker/foreign_blocks.h"
+#include "tracker/modules.h"
 #include "tracker/real.h"
 #include "tracker/sample.h"
 #include "tracker/stack.h"
@@ -171,6 +173,8 @@ static void restore_put(void *p)
 __attribute__((constructor)) static void begin(void)
 {
 	thread_now();
+	if (filter_row) /* there may be no later time to ask */
+		loaded_prepare();
 }
 
 /*

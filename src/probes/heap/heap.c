@@ -10,6 +10,7 @@
 #include "capture/names/names.h"
 #include "probes/heap/attach/heap_attach.h"
 #include "probes/heap/collect/collector.h"
+#include "probes/heap/collect/filters.h"
 #include "probes/heap/collect/heap_faults.h"
 #include "probes/heap/collect/heap_names.h"
 #include "probes/heap/collect/near.h"
@@ -54,6 +55,7 @@ struct heap_state {
 	struct heap_together_record together;
 	struct untracked untracked;
 	struct near near;
+	struct filters *filters; /* NULL: we may load no BPF program, or cannot here */
 	struct blocks blocks;
 	bool asked; /* somebody asks which blocks were accessed … */
 	bool sums;  /* … of all; else small ones are not told of, and sums would not be right */
@@ -95,6 +97,8 @@ static int open_source(struct capture *c, void *state, struct err *err)
 	rc = untracked_begin(&s->untracked, c, s->collector);
 	if (rc)
 		return err_errno(err, rc, "heap: preparing to follow the command's processes");
+	filters_open(&s->filters);
+	collector_filters(s->collector, s->filters);
 	if (o->events)
 		collector_keep_events(s->collector);
 	s->names.tell = o->events;
@@ -446,6 +450,7 @@ static void close_source(void *state)
 	struct heap_state *s = state;
 
 	collector_close(s->collector);
+	filters_close(s->filters);
 	heap_names_free(&s->names);
 	vec_free(&s->totals);
 	vec_free(&s->sites);

@@ -6,12 +6,12 @@
 
 #include "base/fd_pass.h"
 
-int client_send(int to, int file, const struct track_tokens *t)
+int client_send(int to, int file, int marks, const struct track_tokens *t)
 {
 	struct track_answer answer = {.version = TRACK_VERSION};
 
 	memcpy(answer.token, t->answer, sizeof(answer.token));
-	return fd_send(to, &answer, sizeof(answer), file);
+	return fds_send(to, &answer, sizeof(answer), (int[]){file, marks}, 2);
 }
 
 bool client_has_gone(int client)

@@ -13,6 +13,7 @@
 #include "capture/preload.h"
 #include "probes/heap/collect/client.h"
 #include "probes/heap/collect/collector_inner.h"
+#include "probes/heap/collect/filters.h"
 #include "probes/heap/collect/lineage.h"
 #include "probes/heap/events/event_writer.h"
 #include "sys/group/cgroup.h"
@@ -107,8 +108,11 @@ static int tracked_new(struct collector *c, int client, pid_t pid)
 		tracked_close(program);
 		return rc;
 	}
-	client_send(
-		client, file, &c->tokens); /* who did not wait gets nothing, and writes nothing */
+	program->filters = c->filters;
+	program->head->filters = filters_add(c->filters, pid, &program->filters_key);
+	/* Who did not wait gets nothing, and writes nothing. */
+	client_send(client, file, program->head->filters.generation ? filters_fd(c->filters) : -1,
+		&c->tokens);
 	return 0;
 }
 
@@ -332,6 +336,11 @@ int collector_open(const struct preload *p, const struct cgroup_mounts *cgroups,
 	else
 		*ret = c;
 	return rc;
+}
+
+void collector_filters(struct collector *c, struct filters *f)
+{
+	c->filters = f;
 }
 
 int collector_lineage(struct collector *c, struct lineage *l)

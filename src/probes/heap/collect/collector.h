@@ -12,6 +12,7 @@
 
 struct collector;
 struct combined_peak;
+struct filters;
 
 struct cgroup_mounts;
 struct preload;
@@ -33,6 +34,8 @@ int collector_lineage(struct collector *c, struct lineage *l);
 bool collector_tracked(const struct collector *c, u32 pid, u64 since_ns);
 
 struct fault_events;
+/* … and these, which outlive it, say who has a seccomp filter. */
+void collector_filters(struct collector *c, struct filters *f);
 void collector_count(struct collector *c, struct fault_events *f);
 /* Faults of processes that never told of themselves; lost; in kernel mode there are none. */
 struct collector_faults {

@@ -33,6 +33,7 @@ struct collector {
 	struct combined_peak together;
 	struct access_lookup answers;
 	struct lineage *lineage;     /* NULL: there is none */
+	struct filters *filters;     /* the same */
 	struct fault_events *faults; /* NULL: faults are not counted */
 	struct residence_names names;
 	bool ended; /* all faults were counted */

@@ -13,6 +13,7 @@
 
 #include "base/util.h"
 #include "bpf/shared.h"
+#include "probes/heap/collect/filters.h"
 #include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/events/event_writer.h"
 #include "sys/keyvals.h"
@@ -324,6 +325,8 @@ int tracked_end(
 	account_forget_blocks(&p->account);
 	p->account.beat = NULL;
 	mappings_forget(&p->mappings);
+	filters_forget(program->filters, program->filters_key,
+		program->head->processes[p->index].pid);
 	program->processes[p->index] = NULL;
 	program->n_alive--;
 	program->over = !program->n_alive;
@@ -370,6 +373,7 @@ void tracked_close(struct tracked_program *program)
 	if (!program)
 		return;
 	__atomic_store_n(&program->head->off, TRACK_OFF_ENDED, __ATOMIC_RELEASE);
+	filters_drop(program->filters, program->filters_key);
 	for (u32 i = 0; i < program->n_slots; i++)
 		ring_reader_close(program->readers[i]);
 	munmap(program->head, TRACK_FILE_BYTES);

@@ -13,6 +13,7 @@
 #include "probes/heap/collect/rings.h"
 #include "tracker/ring.h"
 
+struct filters;     /* filters.h */
 struct ring_reader; /* reads one ring */
 
 struct tracked_program {
@@ -21,6 +22,8 @@ struct tracked_program {
 	u64 cgroup;
 	u32 before; /* as in heap_process */
 	char comm[COMM_LEN];
+	struct filters *filters; /* borrowed; NULL: nobody says who has a seccomp filter */
+	u64 filters_key;         /* as filters_add() said */
 	struct residence *residence; /* of its first process, until that is found */
 	struct track_head *head;
 	struct heap_process *processes[TRACK_PROCESSES]; /* by index in the file; NULL: none */
