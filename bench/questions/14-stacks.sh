@@ -12,7 +12,7 @@ question_14() {
 	done >"$tmp/stacks"
 	for key in walk kernel_walk; do
 		none=$(sed -n 's/.* nothing_ns=//p' "$tmp/stacks" | spread | cut -d' ' -f1)
-		printf '  %-36s' "$([ $key = walk ] && echo "memwhy, by call-frame tables" || echo "kernel, by frame pointers")"
+		printf '  %-36s' "$([ $key = walk ] && echo "memwhy, by DWARF unwind tables" || echo "kernel, by frame pointers")"
 		sed -n "s/.*\\b${key}_ns=\\([0-9]*\\).*/\\1/p" "$tmp/stacks" | spread |
 			awk -v none="$none" '{ printf " %5d (%d..%d) ns\n", $1 - none, $2 - none, $3 - none }'
 	done

@@ -51,16 +51,16 @@ struct cell_column {
 	size_t offset;
 };
 
-/* Of a member of the sums or the record, or of the key, as a number. */
+/* A member of the sums, the record or the key, as a number. */
 cell_get cell_of_u8, cell_of_u16, cell_of_u32, cell_of_u64, cell_of_s32, cell_of_s64;
 cell_get cell_of_key_u8, cell_of_key_u16, cell_of_key_u32, cell_of_key_u64;
-/* Of an u64 that is 0 where it is not known. */
+/* A u64; 0: not known. */
 cell_get cell_of_known;
-/* Of the id of a string of the stream; 0: none. */
+/* The id of a string of the stream; 0: none. */
 cell_get cell_of_string;
-/* Of a text, a pointer; NULL: none. */
+/* A pointer to text; NULL: none. */
 cell_get cell_of_text;
-/* Of an s32 of the key or the record: a NUMA node, below 0 where it is not known. */
+/* An s32 of the key or the record: a NUMA node; below 0: not known. */
 cell_get cell_of_node;
 
 /* The column of a member of the sums or of the record: its type chooses the function. */
@@ -108,7 +108,7 @@ cell_get cell_of_node;
 #define CELL_COUNT(type_, member_, title_, help_) \
 	CELL_NUMBER(type_, member_, "count", title_, UNIT_COUNT, COL_WEIGHT, help_)
 
-/* Of a member of the record: a thread's name, the id of a control group or of a stack, a time. */
+/* A member of the record: a thread's name, the id of a control group or of a stack, a time. */
 cell_get cell_of_comm, cell_of_cgroup, cell_of_stack, cell_of_time;
 
 /* The first columns of single events of tasks; time_ is the function of the time. */

@@ -18,7 +18,7 @@ struct durations {
 void durations_add(
 	struct durations *d, u64 count, u64 total_ns, u64 max_ns, const u32 *hist, u32 n);
 
-/* Of the struct durations that is a member of the sums; empty where nothing was timed. */
+/* Cells of the member struct durations of the sums; empty where nothing was timed. */
 cell_get durations_total, durations_p50, durations_p99, durations_max, durations_hist;
 
 #define DURATIONS_CELLS(type_, member_, total_help_)                                      \

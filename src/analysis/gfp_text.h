@@ -21,8 +21,7 @@ const char *gfp_migratetype(u64 mask);
 void gfp_add(struct str *out, const struct stream *s, u64 mask);
 /* The same, owned by the report. */
 const char *gfp_text(struct report *r, u64 mask);
-/* Of an u32 of the key or the record, which is a mask: its text, and the migratetype it asks for.
- */
+/* A u32 of the key or the record that is a mask: as text, and the migratetype it asks for. */
 cell_get gfp_cell, gfp_migratetype_cell;
 
 #endif

@@ -7,9 +7,11 @@
 
 #include "report/report.h"
 
-/* Of a command that has gdb call a function: it writes back all registers, and before version 14 it
- * has no room for AMX's. Where it fails, a system call that it interrupted is not
- * resumed. */
+/*
+ * What goes with a command that has gdb call a function: gdb writes back all registers, and before
+ * version 14 it has no room for AMX's. Where it fails, a system call that it interrupted is not
+ * resumed.
+ */
 #define GDB_CALLS                                                                         \
 	"gdb 14 or later if /proc/cpuinfo has amx_tile: an earlier one fails there, and " \
 	"the interrupted process may, too"

@@ -13,7 +13,7 @@
 int child_begin(int type, int signal, void (*work)(int socket), pid_t *ret_pid, int *ret_socket);
 /* Has it ended by itself? It stays a zombie, so that its number is nobody else's. */
 bool child_has_ended(pid_t pid);
-/* Closes the socket, which tells it to end, and waits for that. */
+/* Closes the socket, which ends the child, and waits for it. */
 void child_end(pid_t pid, int socket);
 
 /* In the child: of what is open the socket stays, as 0, and there is /dev/null to write to; no

@@ -19,8 +19,8 @@ int file_read(const char *path, struct str *out);
  * control group: without the read that finds its end. */
 int file_read_once_at(int dirfd, const char *path, struct str *out);
 
-/* Opens a file to read, if it is a regular one (-EINVAL: it is none), and tells what it is: of what
- * is then read, and without waiting, as for a FIFO's writer. Returns the descriptor or -errno. */
+/* Opens a regular file for reading (-EINVAL: it is not one) and returns its stat. Never waits, as
+ * an open of a FIFO would for a writer. Returns the descriptor or -errno. */
 int file_open_regular(const char *path, struct stat *ret_st);
 
 /* How many files may be kept open: a quarter of what this process may have, 1 to most. */

@@ -15,7 +15,7 @@ struct top {
 };
 
 void top_clear(struct top *top, u32 limit);
-/* A key of 0 is none. Of equal keys the first one offered comes first. */
+/* A key of 0 means none. Among equal keys the first one offered comes first. */
 /* Was it taken? */
 bool top_has(const struct top *top, u32 at);
 void top_offer(struct top *top, u64 key, u32 at);

@@ -13,7 +13,7 @@
 #define JSON_READ_KEY 96
 #define JSON_READ_VALUE 4096
 
-/* A string value. Longer keys and values are not told. */
+/* A string value. Longer keys and values are not delivered. */
 struct json_string {
 	u32 depth;          /* of objects and arrays around it: 1 for a member of the outermost */
 	const char *parent; /* key of the object or array that it is in; "" */

@@ -1,6 +1,6 @@
 /*
- * A difference that is never below 0. Of counters that are read one after the other, a part can be
- * more than the whole.
+ * A difference that is never below 0: when counters are read one after the other, a part can exceed
+ * the whole.
  */
 #ifndef MEMWHY_BASE_LESS_H
 #define MEMWHY_BASE_LESS_H

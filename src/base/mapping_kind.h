@@ -1,7 +1,7 @@
 /*
- * Kinds of mappings, for all who tell one from another: readers of /proc, BPF programs, records and
- * views. What only one probe tells apart (maps: by the call; heap: by who allocated) has an enum of
- * its own.
+ * Kinds of mappings, for everything that classifies one: readers of /proc, BPF programs, records
+ * and views. A classification that only one probe makes (maps: by the call; heap: by who allocated)
+ * has an enum of its own.
  */
 #ifndef MEMWHY_BASE_MAPPING_KIND_H
 #define MEMWHY_BASE_MAPPING_KIND_H

@@ -59,7 +59,7 @@ static inline int vec_grow(void **v, size_t *cap, size_t n, size_t more, size_t 
 		rc_;                                 \
 	})
 
-/* Of two that are declared together. */
+/* Both must come from one declaration: each VEC() is a type of its own. */
 #define vec_swap(a, b)                \
 	({                            \
 		__auto_type a_ = (a); \

@@ -35,7 +35,7 @@ long double sample_variance(const struct sample *s);
  * has two values.
  */
 double welch_p(const struct sample *a, const struct sample *b);
-/* Of Student's t with f > 0 degrees of freedom: the chance of |t| or more. */
+/* Student's t with f > 0 degrees of freedom: the probability of |t| or more. */
 double student_p(double t, double f);
 
 /* Corrects many tests at once, given in ascending order of p: makes each p the one it has among all

@@ -49,7 +49,7 @@ static __always_inline u64 folio_index(u64 of)
 	return BPF_CORE_READ((struct page *)of, index);
 }
 
-/* Of anonymous pages the lowest bit is set (PAGE_MAPPING_ANON). */
+/* In anonymous pages the lowest bit is set (PAGE_MAPPING_ANON). */
 static __always_inline u64 folio_mapping(u64 of)
 {
 	if (bpf_core_field_exists(struct folio, mapping))

@@ -19,7 +19,7 @@ enum inodes_of {
 struct inodes_walk {
 	u32 fd;       /* of a file on the file system; of the loader, which runs the program */
 	u32 of;       /* enum inodes_of */
-	u64 least;    /* pages of a file that is told */
+	u64 least;    /* pages of a file that is reported */
 	u64 sb, next; /* next 0: begin */
 	u64 prev;     /* the one before, which is done; 0: not known */
 	u64 looked, files, pages; /* inodes; those with pages; their pages */

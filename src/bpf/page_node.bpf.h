@@ -137,7 +137,7 @@ static __always_inline u32 page_place(struct place *p, u64 address)
 	return p->found & 1 ? (u32)(p->found >> 32) : page_find(p->found, address);
 }
 
-/* Of the page that page_place was asked about last, as it is mapped. */
+/* The shift of the page that page_place() last looked up, as it is mapped. */
 static __always_inline u8 page_shift(const struct place *p)
 {
 	return p->found & 1 ? (u8)(p->found >> 8) : PAGE_SHIFT;

@@ -7,8 +7,8 @@
 
 #include "base/types.h"
 
-#define PLACE_FRAMES (1U << 14) /* entries of the table that tells the node of a page frame */
-#define PLACE_NODES 64          /* nodes that are told one by one */
+#define PLACE_FRAMES (1U << 14) /* entries of the table from page frame to node */
+#define PLACE_NODES 64          /* nodes counted individually */
 
 /* Where a page is: a node below PLACE_NODES, or one of these. On disk (enum policy_place). */
 enum place_not_a_node {

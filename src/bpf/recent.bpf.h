@@ -150,7 +150,7 @@ __noinline u64 recent_caller(void)
 	back = at.from ? recent_back(regs.sp + room) : 0;
 	if (recent_called(back, &at, false))
 		return back;
-	/* Of what came by a fault or an interrupt orig_ax is -1. */
+	/* orig_ax is -1 after a fault or an interrupt. */
 	at.from = regs.ip;
 	back = recent_word(regs.sp);
 	return recent_called(back, &at, (s64)regs.orig_ax >= 0) ? back : 0;

@@ -281,8 +281,8 @@ static __always_inline void syscall_state_lost(void)
 }
 
 /*
- * An end without a begin. Is it a call that was refused? In the hash, where execve may change the
- * thread's id, the begin of another thread may stand in the way.
+ * An exit without an entry. Was the call refused? In the hash, the entry of another thread may be
+ * in the way, since execve may change a thread's id.
  */
 static __always_inline bool syscall_was_refused(
 	struct syscall_call *call, struct syscall_thread *t, bool known)

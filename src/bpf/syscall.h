@@ -29,7 +29,7 @@ struct syscalls_config {
 	u64 begins[SYSCALL_WORDS]; /* those that cannot do without their begin, in any ABI */
 	u8 all;                    /* all are wanted, also those with a number that no table has */
 	u8 timed;                  /* take the times of begin and end */
-	u8 ends_only;              /* do without the begin of all other calls */
+	u8 ends_only;              /* skip the entry of all other calls */
 	u8 clobbers;               /* the instruction `syscall` leaves its mark in registers */
 	u8 reserved[4];
 };

@@ -17,8 +17,8 @@
 #define UNWIND_ASKS_BYTES 16384
 #define UNWIND_KNOWN_MAX 4096 /* files */
 #define UNWIND_COPIES_BYTES (1U << 20)
-/* Of a stack: what 99 of 100 need (docs/measurements.md), and a value per CPU has 32 KiB at most.
- */
+/* How much of a stack is copied: enough for 99 of 100 (docs/measurements.md); a per-CPU value is
+ * limited to 32 KiB. */
 #define UNWIND_COPY_BYTES 24576
 #define UNWIND_COPY_CHUNK 2048
 #define UNWIND_COPY_REST 256 /* where the next chunk is not there */

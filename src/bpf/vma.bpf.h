@@ -1,5 +1,5 @@
 /*
- * What a mapping is, told in the kernel as fs/proc/task_mmu.c tells it in /proc: heap, stack, or by
+ * What a mapping is, decided in the kernel as fs/proc/task_mmu.c does for /proc: heap, stack, or by
  * the file system of its file.
  */
 #ifndef MEMWHY_BPF_VMA_BPF_H

@@ -33,7 +33,7 @@ struct reclaim_for {
 };
 
 /*
- * From the arguments of a begin: (int order, gfp_t) to 6.18; (gfp_t, int order, struct
+ * From the arguments of a begin event: (int order, gfp_t) to 6.18; (gfp_t, int order, struct
  * mem_cgroup *) in 7.3. No need to know which: an order is small, and a mask that allows reclaim
  * has ___GFP_DIRECT_RECLAIM (0x400) set.
  */

@@ -1,7 +1,7 @@
 /*
- * What a process that reads bytes of others may still do. Once inside there is no way out: no
- * capability, none to be had again, and a filter (seccomp) of the system calls that are left.
- * Knows nothing of what is read.
+ * What a process that reads the bytes of others may still do. There is no way back out: it has no
+ * capability and can regain none, and a seccomp filter lists the system calls that are left. Knows
+ * nothing of what is read.
  */
 #ifndef MEMWHY_CAGE_CAGE_H
 #define MEMWHY_CAGE_CAGE_H

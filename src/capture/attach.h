@@ -1,8 +1,7 @@
 /*
- * The attach plan: a probe lists, for each part of what it tells, the methods to obtain it, best
- * first; they are tried on this kernel, and the first that loads and attaches is used. Nothing is
- * inferred from version numbers. Knows no probe and sends no records beyond REC_METHOD and
- * REC_LOSS.
+ * The attach plan: for each part of its data a probe lists the methods to obtain it, best first;
+ * they are tried on this kernel, and the first that loads and attaches is used. Nothing is inferred
+ * from version numbers. Knows no probe and sends no records beyond REC_METHOD and REC_LOSS.
  */
 #ifndef MEMWHY_CAPTURE_ATTACH_H
 #define MEMWHY_CAPTURE_ATTACH_H
@@ -32,7 +31,7 @@ struct attach_method {
 };
 
 struct attach_hook {
-	const char *data;  /* what it tells: "minor and major faults" */
+	const char *data;  /* the data: "minor and major faults" */
 	bool required;     /* the probe is useless without */
 	bool counts;       /* counts events though it is not required: what it misses is lost */
 	bool helps;        /* required, but counts none itself: what it misses is not */
@@ -77,7 +76,7 @@ int attach_resume(struct attached *a);
 /* Is there a method in use for this data? */
 bool attach_uses(const struct attached *a, const char *data);
 struct bpf_object *attach_object(struct attached *a);
-/* Of the maps that are one for the session, those it brought; see object_owns. */
+/* Which of the maps that a session shares it created; see object_owns(). */
 u32 attach_owned(const struct attached *a);
 /* A program, or what attaches it, that is no part of the plan (clone.h). The descriptor is taken in
  * every case. Its program counts as one of a required hook. */
@@ -89,7 +88,7 @@ u64 attach_keep_bytes(struct attached *a, u64 bytes);
 int attach_map(struct attached *a, const char *name);
 /* How many entries it has room for here (see --max-memory). */
 u32 attach_map_room(struct attached *a, const char *name);
-/* Of the i-th program of attach_keep_prog; -1: there are no more. */
+/* The descriptor of the i-th program of attach_keep_prog; -1: there are no more. */
 int attach_kept(struct attached *a, size_t i);
 /* For programs that count only between start and stop: what the kernel skips before each `true` and
  * after each `false` is not theirs. */
@@ -97,7 +96,7 @@ void attach_counting(struct attached *a, bool on);
 /* Runs of the programs of hooks that count events (the required ones, and those that say so) that
  * the kernel skipped because the program was already running on that CPU. */
 u64 attach_missed(struct attached *a);
-/* The counters summed over CPUs; what attach_missed tells is seen, and lost. */
+/* The counters summed over CPUs; what attach_missed() counts is seen, and lost. */
 int attach_counts(struct attached *a, struct probe_counts *ret);
 /* Run time and runs of all programs while BPF statistics were on, and the memory of the maps. */
 int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes);

@@ -1,6 +1,7 @@
 /*
- * Heap blocks, from a probe that follows them to one that sees accesses to memory: it tells of the
- * accesses, and gets REC_NUMA_BLOCK records of the blocks they were in. So only those are sent.
+ * Heap blocks, from a probe that follows them to one that sees accesses to memory: the latter
+ * reports each access and gets a REC_NUMA_BLOCK record of the block it was in, so only accessed
+ * blocks are sent.
  */
 #ifndef MEMWHY_CAPTURE_BLOCK_ACCESS_H
 #define MEMWHY_CAPTURE_BLOCK_ACCESS_H
@@ -16,7 +17,7 @@ struct blocks {
 	/* A process is a copy of another (0: it is not, any more): as soon as that is known. NULL:
 	 * nobody wants to know, as forks are not followed. */
 	int (*forked)(void *arg, u32 tgid, u32 from_tgid, u64 time_ns);
-	/* All accesses before this time were told: sends the blocks they were in. */
+	/* All accesses before this time were reported: sends the blocks they were in. */
 	int (*settle)(struct capture *c, void *arg, u64 time_ns);
 };
 

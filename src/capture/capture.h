@@ -32,7 +32,7 @@ struct capture_options {
 	struct scope scope;
 	u8 cgroup_version; /* enum scope_cgroup: hierarchy of cgroup ids in records */
 	bool user_stacks, kernel_stacks;
-	bool few_stacks;   /* nobody asked for them: only where nothing else tells the place */
+	bool few_stacks;   /* not requested: only where nothing else shows the place */
 	bool plain_stacks; /* nobody asked for user stacks: not worth the walk (unwind.h) */
 	bool each;
 	u64 watch_ns;      /* somebody watches, interval by interval of this length (top): samplers
@@ -52,7 +52,7 @@ struct capture_options {
 	const struct preload_program *program;
 	const char *program_why; /* why not */
 	const char *by;          /* --by: comma-separated keys to count by; NULL: the probe's own */
-	/* Of each probe its own options, in the order of probes[]; NULL: none was given. */
+	/* Each probe's own options, in the order of probes[]; NULL: none were given. */
 	void *const *opts;
 	char *const *operands; /* words after the command's name */
 	u32 n_operands;

@@ -1,6 +1,6 @@
 /*
- * Names of the allocation flags (gfp_t). Their bits change from kernel to kernel, so the names
- * come from the running one where it tells: from the print format of a tracepoint, and from there
+ * Names of the allocation flags (gfp_t). Their bits change from kernel to kernel, so the names come
+ * from the running kernel where it has them: from the print format of a tracepoint, and from there
  * by way of the stream (REC_ENUM set GFP_SET) to analysis/gfp_text.h, which shows a mask.
  */
 #ifndef MEMWHY_CAPTURE_GFP_NAMES_H
@@ -21,7 +21,7 @@ int gfp_parse(const char *format, int (*fn)(void *arg, u64 mask, const char *nam
  * is the same on all kernels. *ret_method: which, a constant. */
 int gfp_read(int (*fn)(void *arg, u64 mask, const char *name), void *arg, const char **ret_method);
 
-/* REC_METHOD: whether the names can be had; with `send` they are sent too. */
+/* REC_METHOD: whether the names are available; with `send` they are sent too. */
 int gfp_tell(struct capture *c, bool send);
 
 #endif

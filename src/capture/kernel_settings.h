@@ -25,10 +25,10 @@ struct setting {
 
 struct settings;
 
-/* Is told of a setting that was put right. */
+/* Called for each setting that was put back. */
 typedef int (*settings_told)(void *arg, const char *path, const char *value, const char *before);
 
-/* Puts back what memwhys changed that were killed before they could. 0, or what told() said. */
+/* Puts back what memwhys changed that were killed before they could. 0, or what told() returned. */
 int settings_put_right(settings_told told, void *arg);
 
 /*

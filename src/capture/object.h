@@ -25,8 +25,8 @@ int object_types(void);
 /* Where a constant of this size lies in the object's read-only data. */
 int object_const(struct bpf_object *obj, const char *name, size_t size, struct bpf_map **ret_map,
 	u32 *ret_offset);
-/* Sets the scope and the sizes of the maps that every object has. Of these the stacks and the tasks
- * in scope are one map for all objects of a session: those of the first that was loaded. */
+/* Sets the scope and the sizes of the maps that every object has. The maps of stacks and of tasks
+ * in scope are shared by all objects of a session: those of the first object loaded. */
 int object_prepare(struct bpf_object *obj, const struct capture *c);
 /* Makes the maps of an object that was loaded those of the session, where it has none yet. Returns
  * a bit for each, to be asked about with object_owns. */

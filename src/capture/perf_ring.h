@@ -1,6 +1,6 @@
 /*
  * The ring into which the kernel writes the records of perf events (perf_event_open(2)). Owns its
- * memory and its descriptor, and tells how the records lie that several read (PERF_RECORD_* of
+ * memory and its descriptor, and the layout of the records that several read (PERF_RECORD_* of
  * include/uapi/linux/perf_event.h); does not know what they are read for.
  */
 #ifndef MEMWHY_CAPTURE_PERF_RING_H

@@ -20,8 +20,8 @@ struct request {
 	u64 from_ns, to_ns; /* a part of a recording; 0: not given. A probe's check may set them */
 	char *const *operands; /* words after the command's name */
 	u32 n_operands;
-	/* Of a command over another probe (probe.over), if any of that one's options was given: all
-	 * that it takes of them, as words ("--a, --b and --c"); NULL: none. */
+	/* For a command over another probe (probe.over), if any option of that probe was given: all
+	 * of its options that the command takes, as words ("--a, --b and --c"); NULL: none. */
 	const char *over_given;
 	char *const *command; /* of -- CMD; NULL: none */
 	bool as_other;        /* it runs as `as`; else as memwhy */

@@ -1,7 +1,7 @@
 /*
- * Write watchpoints on the kernel's own counters of events, for what it counts and tells nobody:
- * the program runs in the task that does it, as the counter rises. Owns how the counters are found
- * on each CPU, and the proof that it is them. A CPU has four debug registers.
+ * Write watchpoints on the kernel's own counters of events, for what it counts but traces nowhere:
+ * the program runs in the task that raises the counter. Owns how the counters are found on each
+ * CPU, and the proof that they are the right ones. A CPU has four debug registers.
  */
 #ifndef MEMWHY_CAPTURE_WATCH_H
 #define MEMWHY_CAPTURE_WATCH_H
@@ -21,8 +21,8 @@ enum watch {
 	WATCHES,
 };
 
-/* An attach_perf's `aim`, with an enum watch as attr->config. -ENODATA: the address is not to be
- * had here. */
+/* An attach_perf's `aim`, with an enum watch as attr->config. -ENODATA: the address cannot be found
+ * here. */
 int watch_aim(struct perf_event_attr *attr, int cpu);
 
 /* Can all of these be watched at once? -ENOSPC: the debug registers of a CPU are taken. */

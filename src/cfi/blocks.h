@@ -16,8 +16,8 @@
 #define CFI_PAGE_WORDS 262144
 #define CFI_BLOCK_SHIFT 8
 
-/* Of the index: where the first row of the block is, counted from the start of the rows, and one
- * less than how many there are. Of a row: what it holds. */
+/* An index entry: where the first row of the block is, counted from the start of the rows, and the
+ * number of rows less one. A row: what it holds. */
 #define CFI_INDEX_FIRST(word) ((word) >> 8)
 #define CFI_INDEX_LAST(word) ((word)&0xff)
 #define CFI_ROW_PC(word) ((word) >> 16)

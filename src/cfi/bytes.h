@@ -186,8 +186,8 @@ static inline u64 cfi_number(struct cfi_bytes *b, u8 format)
 	return cfi_fail(b);
 }
 
-/* An encoded address that needs no memory but the section's. Of those relative to data, `data` is
- * the base. */
+/* An encoded address that needs no memory but the section's. `data` is the base of those relative
+ * to data. */
 static inline u64 cfi_pointer(
 	struct cfi_bytes *b, const struct cfi_section *s, u8 encoding, u64 data)
 {

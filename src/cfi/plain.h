@@ -22,7 +22,7 @@ struct cfi_plain {
 	u8 odd;
 };
 
-/* Of the words, where how a register is saved, and at which offset. */
+/* Which words hold how a register is saved, and at which offset. */
 struct cfi_plain_place {
 	u32 how_shift, at_shift;
 };

@@ -31,7 +31,8 @@ enum cfi_kind {
 	CFI_BP_DEREF,    /* CFA = *(bp + cfa) + arg */
 	CFI_PLT,         /* CFA = sp + 8, and 8 more where (ip & 15) >= arg */
 	CFI_SIGNAL,      /* the kernel's signal frame: it saved sp at sp + cfa */
-	/* Of another register, by its number in DWARF; known where code was interrupted only. */
+	/* Another register, by its DWARF number; its value is known only where code was
+	 * interrupted. */
 	CFI_OTHER,     /* CFA = register arg + cfa (stacks being aligned, code written by hand) */
 	CFI_RETURN_IN, /* CFA = sp + cfa, the return address is in register arg (vfork) */
 	CFI_KINDS,

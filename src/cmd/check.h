@@ -5,7 +5,7 @@
 #include "cmd/options.h"
 #include "report/report.h"
 
-/* Sets what the rules need to be told of. */
+/* Turns on what the rules need as input. */
 void check_prepare(struct options *o);
 /* Adds the verdict, and what to run next. */
 void check_conclude(struct report *r);

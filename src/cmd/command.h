@@ -40,7 +40,7 @@ struct probe; /* probes/probe.h */
 
 struct command {
 	const char *name;
-	const struct probe *probe; /* whose command it is; NULL: of none */
+	const struct probe *probe; /* whose command it is; NULL: of no probe */
 	const char *summary;
 	const char *section;         /* under which help lists it */
 	const char *operands;        /* "FILE", NULL: none */

@@ -4,7 +4,7 @@
 
 #include "event/sink.h"
 
-/* Gives up privileges, as any session. Sends a note, or nothing where stacks cannot be had. */
+/* Gives up privileges, as any session. Sends a note, or nothing where stacks are unavailable. */
 int doctor_stacks(struct sink *sink);
 
 #endif

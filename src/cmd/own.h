@@ -14,7 +14,7 @@ void own_free(struct options *o);
 /* Those of one; NULL: it has none. */
 void *own_of(const struct options *o, const struct probe *p);
 
-/* What a probe is told of the rest of the command line. ret->over_given is in buf. */
+/* What a probe sees of the rest of the command line. ret->over_given is in buf. */
 #define OVER_WORDS 128
 void own_request(
 	const struct options *o, const struct probe *p, char buf[OVER_WORDS], struct request *ret);

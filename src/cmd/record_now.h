@@ -10,7 +10,8 @@
 /* Keeps what is needed for that; beside the views of the command, as the last of them. */
 extern const struct view record_now_view;
 
-/* At the end of an interval: begins one, or ends the one that was begun, and tells the watcher. */
+/* At the end of an interval: begins a recording, or ends the one in progress, and notifies the
+ * watcher. */
 void record_now_toggle(struct running *g);
 
 #endif

@@ -34,12 +34,12 @@ bool recording_is_of_events(
  * -ESPIPE. Other -errno as of log_reader_open.
  */
 int recording_peek(int fd, const char *path, struct stream *ret, struct err *err);
-/* Was it asked for stacks, or is it of a program, which tells them by itself? */
+/* Was it made with stacks requested, or is it of a traced program, which always has them? */
 bool recording_has_stacks(const struct stream *s);
 /* The command whose tables `--of NAME` means; NULL: it is none that has tables, as err says. */
 const struct command *recording_of(const char *name, struct err *err);
-/* Says that a recording is of none in particular, and which `what` (--of COMMAND says what to …) it
- * may be: those for which fits() is true. -EINVAL. */
+/* The error for a recording of several commands: names those for which fits() is true, which --of
+ * COMMAND may choose (`what`: what to do with it). -EINVAL. */
 int recording_of_unknown(const struct stream *s, const char *path, const char *what,
 	bool (*fits)(const struct probe *p), struct err *err);
 /* The probe whose command made it; else heap, if it has it; else NULL. */

@@ -12,7 +12,7 @@ struct kept {
 	struct run run;
 	struct options o;
 	const struct probe *probe; /* whose data it needs; NULL: nobody's */
-	bool parted;               /* the second view, of the same kind, is of the part at hand */
+	bool partitioned;          /* the second view, of the same kind, is of the part at hand */
 	struct parts parts;
 };
 
@@ -36,7 +36,7 @@ static int part_take(void *arg)
 }
 
 /* Each view is put in front of the reader with all that it was fed. */
-static int parted_report(struct kept *k, struct report *r)
+static int partitioned_report(struct kept *k, struct report *r)
 {
 	struct pipeline *p = &k->g.pipe;
 	int rc;
@@ -57,7 +57,7 @@ static int run_take_kept_read(struct kept *k, bool *ret_damaged)
 
 	if (!rc)
 		rc = running_views(g);
-	if (k->parted)
+	if (k->partitioned)
 		g->on_part = part_take;
 	k->o.interval_ns = 0; /* the whole recording, also where the command has intervals */
 	if (!rc)
@@ -83,7 +83,7 @@ static int kept_report(struct kept *k, struct report *r)
 		rc = running_events_report(g, r);
 	} else {
 		running_report_begin(g, r);
-		rc = k->parted ? parted_report(k, r) : pipeline_report(&g->pipe, r);
+		rc = k->partitioned ? partitioned_report(k, r) : pipeline_report(&g->pipe, r);
 	}
 	if (!rc)
 		running_report_end(g, r);
@@ -99,7 +99,7 @@ static void kept_free(struct kept *k)
 	free(k);
 }
 
-static int run_take_into(const struct run *run, const struct probe *of, int input, bool parted,
+static int run_take_into(const struct run *run, const struct probe *of, int input, bool partitioned,
 	struct taken *ret, struct err *err)
 {
 	struct kept *k = calloc(1, sizeof(*k));
@@ -112,7 +112,7 @@ static int run_take_into(const struct run *run, const struct probe *of, int inpu
 	k->probe = of;
 	k->run = *run;
 	k->run.o = &k->o;
-	k->parted = parted;
+	k->partitioned = partitioned;
 	parts_init(&k->parts);
 	k->g.run = &k->run;
 	k->g.input = input;
@@ -151,11 +151,12 @@ int run_take_parts(const struct command *cmd, const struct options *o, int input
 {
 	const struct probe *of = probe_find(cmd->name);
 	const struct view *const views[] = {of->view, of->view};
-	bool parted = of->view->reset && !of->view->levels && !of->view->due && !o->each;
+	bool partitioned = of->view->reset && !of->view->levels && !of->view->due && !o->each;
 	struct options copy = *o;
-	const struct run run = {.cmd = cmd, .o = &copy, .views = views, .n_views = parted ? 2 : 1};
+	const struct run run = {
+		.cmd = cmd, .o = &copy, .views = views, .n_views = partitioned ? 2 : 1};
 
-	return run_take_into(&run, of, input, parted, ret, err);
+	return run_take_into(&run, of, input, partitioned, ret, err);
 }
 
 void taken_free(struct taken *t)

@@ -130,7 +130,7 @@ struct kind {
 		u32: FIELD_U32, u32 *: FIELD_U32, u64: FIELD_U64, u64 *: FIELD_U64,  \
 		s32: FIELD_S32, s64: FIELD_S64, s64 *: FIELD_S64,                    \
 		char *: FIELD_CHARS)
-/* Of an array its elements, else 1. */
+/* The number of elements of an array, else 1. */
 #define FIELD_COUNT(member_)                                                         \
 	(sizeof(member_) / _Generic((member_),                                       \
 		char *: 1, u8 *: 1, u16 *: 2, u32 *: 4, u64 *: 8, s64 *: 8,          \

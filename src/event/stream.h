@@ -12,7 +12,7 @@
 
 struct stream_names; /* hash tables from id to name */
 
-/* Of the interval; *_before: of all that were before it. */
+/* Counts of the interval; _before: of all earlier ones. */
 struct stream_loss {
 	char probe[PROBE_NAME_LEN];
 	u64 seen, delivered, lost;
@@ -87,8 +87,8 @@ bool stream_is_name(const struct rec *r);
 /* The same of a record that gives a name to a number; others are ignored, and so are times. */
 int stream_feed_name(struct stream *s, const struct rec *r);
 struct sink; /* event/sink.h */
-/* Sends what gives names to numbers, but for tasks, with the methods and the notes: for a recording
- * that begins when these were told long ago. */
+/* Sends what gives names to numbers, except tasks, with the methods and the notes: for a recording
+ * that begins long after these were sent. */
 int stream_send_names(const struct stream *s, struct sink *to);
 /* After the report of an interval (-i): what is fed from now on belongs to the next one. */
 void stream_interval_begin(struct stream *s);

@@ -52,7 +52,7 @@ struct rec {
 
 /* How a user stack was had: flags of a REC_STACK, with the detail in the upper byte. On disk. */
 enum stack_method {
-	STACK_EXACT,   /* by call-frame information, to the outermost frame; or not told */
+	STACK_EXACT,   /* by call-frame information, to the outermost frame; or not known */
 	STACK_GUESSED, /* … but some frames by frame pointer: code without information */
 	STACK_CUT,     /* not to the outermost frame; detail: enum cfi_stop */
 	STACK_BY_FRAME_POINTERS, /* all of them; detail: enum stack_fallback */
@@ -88,8 +88,8 @@ enum rec_kind {
 	REC_NOTE = 15,
 	REC_EXIT = 16,
 	REC_MODULE = 17,
-	/* Of probes, in order of their numbers, so that the next free 32 are seen. What feeds
-	 * `check` alone shares the numbers from 700 to 767. */
+	/* Records of probes, by number, so that the next free 32 are easy to see. Records that feed
+	 * only `check` share 700 to 767. */
 	REC_FAULTS_AGG = 64,
 	REC_FAULT = 65,
 	REC_RECLAIM_AGG = 96,

@@ -13,7 +13,7 @@ struct gzip {
 
 /* -ENOMEM. */
 int gzip_begin(struct gzip *g);
-/* Appends what comes out to `out`; a failure is told by out->failed. */
+/* Appends the output to `out`; a failure sets out->failed. */
 void gzip_add(struct gzip *g, const struct str *piece, struct str *out);
 /* The rest. Frees g in any case. */
 void gzip_end(struct gzip *g, struct str *out);

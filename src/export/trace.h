@@ -36,7 +36,7 @@ struct trace_step {
 
 struct trace_counter {
 	u32 tgid; /* of this process; 0: of the machine */
-	u64 id;   /* tells counters of one name apart */
+	u64 id;   /* distinguishes counters of one name */
 	const char *name;
 	const char *unit; /* "bytes", "%", "blocks" */
 };

@@ -1,10 +1,10 @@
 /*
- * The objects in memory, each with its life: heap blocks and mappings of every process, as events
- * say in the order of time; and which object an address was in at that time. Memory that is freed
+ * The objects in memory and their lifetimes: heap blocks and mappings of every process, from events
+ * in the order of time, and which object an address was in at a given time. Memory that is freed
  * and allocated again is another object. Knows no records, no symbols and no nodes' meaning.
  *
- * An object is numbered from its birth on. Of those that have ended, only what was ever found by an
- * address is kept.
+ * An object has its number from its birth on. Of objects that have ended, only those that an
+ * address was ever found in are kept.
  */
 #ifndef MEMWHY_OBJECTS_OBJECTS_H
 #define MEMWHY_OBJECTS_OBJECTS_H
@@ -16,7 +16,7 @@
 
 enum object_kind {
 	OBJECT_UNKNOWN,
-	OBJECT_BLOCK,    /* a heap block that was told of */
+	OBJECT_BLOCK,    /* a heap block that was reported */
 	OBJECT_HEAP,     /* the brk area, outside of such blocks */
 	OBJECT_ANON,     /* an anonymous mapping */
 	OBJECT_STACK,    /* of a thread */
@@ -72,11 +72,11 @@ int objects_map(struct objects *o, const struct object_by *by, const struct obje
 /* A mapping that was there before: it is where nothing is known to be. */
 int objects_held(struct objects *o, const struct object_by *by, const struct object *what);
 /*
- * What a source tells that does not know what was done, only what is now: a mapping may have been
- * merged with its neighbour, or got other rights (then the objects are as before), or be a new one.
+ * For a source that knows only the present state and not what was done: a mapping may have been
+ * merged with its neighbour or changed its protection (then the objects are as before), or be new.
  */
 int objects_now(struct objects *o, const struct object_by *by, const struct object *what);
-/* Of objects that are not wholly within it, the rest lives on. */
+/* An object that is only partly within the range lives on with the rest. */
 int objects_unmap(struct objects *o, const struct object_by *by, u64 start, u64 bytes);
 /* mremap: the objects are the same as before, elsewhere. old_bytes 0: a copy. */
 int objects_move(struct objects *o, const struct object_by *by, u64 old_start, u64 old_bytes,
@@ -103,8 +103,8 @@ int objects_find(
 void objects_expect(struct objects *o, u32 tgid, const u64 *addresses, u32 n);
 /* The thread runs with its stack pointer in this mapping: it is its stack. */
 void objects_stack_of(struct objects *o, u32 object, u32 thread);
-/* An object that no event tells of (a variable): it is numbered, but never found. OBJECT_NONE: no
- * memory. */
+/* An object that no event reports (a variable): it has a number, but is never found by address.
+ * OBJECT_NONE: no memory. */
 u32 objects_add(struct objects *o, const struct object *what);
 
 u32 objects_count(const struct objects *o); /* numbers are below */

@@ -32,7 +32,7 @@ struct extra {
  * them yet, its parent's. */
 struct space {
 	u32 tgid;
-	bool known; /* a mapping was told of */
+	bool known; /* a mapping was reported */
 	struct ranges maps, blocks;
 };
 

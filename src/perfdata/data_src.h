@@ -82,9 +82,11 @@ enum data_use {
 };
 
 void data_src_decode(u64 value, struct data_src *ret);
-/* Whether a sample with this address can be used. Where the sampler is told to take accesses only
- * (PEBS), or the event has no data source (software events), it always can, if it has an address;
- * has_source: the sample has one. */
+/*
+ * Whether a sample with this address can be used. Where the sampler takes accesses only (PEBS), or
+ * the event has no data source (software events), any sample with an address can; has_source: the
+ * sample has one.
+ */
 enum data_use data_src_use(const struct data_src *d, bool has_source, u64 addr);
 
 #endif

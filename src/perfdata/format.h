@@ -109,7 +109,7 @@ enum perfdata_read_format {
 	PERFDATA_READ_FORMATS = (1 << 5) - 1,
 };
 
-/* Of branch_sample_type, the bits that change how a sample is laid out. */
+/* The bits of branch_sample_type that change the layout of a sample. */
 #define PERFDATA_BRANCH_HW_INDEX (1ULL << 17)
 #define PERFDATA_BRANCH_COUNTERS (1ULL << 19) /* v6.8 */
 

@@ -1,10 +1,10 @@
 /*
  * Reads perf.data files, as `perf record`, `perf mem record` and `perf c2c record` write them, on
  * any machine: files and pipes, either byte order, compressed (zstd) or not. Hands out the kernel's
- * records one by one, ordered by time. Knows nothing of what they will be used for, nor of symbols.
+ * records one by one, ordered by time. Knows neither symbols nor what the records are used for.
  *
- * The file is untrusted. What is malformed is stepped over and told of at the end. Memory is
- * bounded, whatever the file: see perfdata_options.
+ * The file is untrusted. Malformed parts are skipped and reported at the end. Memory is bounded,
+ * whatever the file: see perfdata_options.
  */
 #ifndef MEMWHY_PERFDATA_PERFDATA_H
 #define MEMWHY_PERFDATA_PERFDATA_H

@@ -8,7 +8,7 @@ struct capture;
 
 /* What helps where tables are full depends on what makes keys many. */
 const char *losses_table_full(const struct capture *c);
-/* Of most of those that were lost. */
+/* The reason of most losses. */
 const char *losses_reason(const struct capture *c, const struct probe_counts *n);
 
 #endif

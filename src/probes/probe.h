@@ -109,7 +109,7 @@ struct probe_sampler {
 	bool alone; /* the view shows what it reads also without the probe's events */
 };
 
-/* What a program tells by itself: it runs under the preload library. */
+/* Data from the program itself: it runs under the preload library. */
 struct probe_source {
 	size_t size; /* of its state, zeroed before open */
 	int (*open)(struct capture *c, void *state, struct err *err);
@@ -147,8 +147,8 @@ struct company {
 	const char *const *some_named; /* of them only these do, NULL-terminated; NULL: none */
 	bool outstanding; /* they follow what is allocated: capture_options.outstanding */
 	bool needs_privilege;
-	bool of_programs;   /* who has the preload library tells stacks; else user stacks are asked
-			       for */
+	bool of_programs;   /* programs with the preload library supply stacks; else user stacks are
+			       requested */
 	const char *stacks; /* that it needs, where none were asked for: "kernel"; NULL: none */
 	u64 least_bytes;    /* capture_options.least_bytes */
 };
@@ -189,7 +189,7 @@ struct probe {
 	size_t n_kinds;
 	const struct probe_bpf *bpf; /* either or both */
 	const struct probe_sampler *sampler;
-	/* Of -- CMD, which gets the preload library; where `bpf` is not wanted. */
+	/* For -- CMD, which gets the preload library; where `bpf` is not wanted. */
 	const struct probe_source *source;
 	/* What the command of this name shows; NULL: the probe has no command of its own. */
 	const struct view *view;
@@ -201,7 +201,7 @@ struct probe {
 	/* Which other probes its command runs beside it, for its view to be fed with. May complete
 	 * opts. NULL: none. */
 	void (*beside)(const struct request *r, void *opts, struct company *ret);
-	/* Of a view that makes more of what another probe tells: that probe. Its lent options are
+	/* For a view that makes more of another probe's records: that probe. Its lent options are
 	 * those of this command too, and its recordings have what this one shows. NULL: none. */
 	const char *over;
 	/* Files of another program that its command takes with --input: whether this is one, by its
@@ -272,7 +272,7 @@ int probe_scope_add(struct probe_run *run, u32 tgid);
 int probe_stop(struct probe_run *run);
 /* Events seen so far, delivered or lost. */
 u64 probe_seen(struct probe_run *run);
-/* Of the BPF programs, since the start; ret_map_bytes may be NULL. */
+/* The cost of the BPF programs since the start; ret_map_bytes may be NULL. */
 int probe_cost(struct probe_run *run, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes);
 void probe_close(struct probe_run *run);
 /* Says with REC_METHODs what works here; nothing stays attached. */

@@ -4,7 +4,7 @@
 
 #include "probes/probe.h"
 
-/* The object of a probe for this capture: the walk's where user stacks are to be had by it. */
+/* The object of a probe for this capture: the walking one where it can supply user stacks. */
 void walk_choose(const struct capture *c, const struct probe *p, struct attach_spec *spec);
 /* attach_open; where the walk's object does not load here, with the other one, which is said. */
 int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *spec,

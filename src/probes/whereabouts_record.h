@@ -1,6 +1,5 @@
-/* What sys/process/whereabouts.h finds out of a process, as a record: of the probes that look at
- * placement.
- */
+/* What sys/process/whereabouts.h finds out about a process, as a record, for the probes that look
+ * at placement. */
 #ifndef MEMWHY_PROBES_WHEREABOUTS_RECORD_H
 #define MEMWHY_PROBES_WHEREABOUTS_RECORD_H
 
@@ -11,7 +10,7 @@ struct whereabouts_of {
 	u32 pid;
 	u64 start_ns; /* of CLOCK_MONOTONIC; 0: not known */
 	char comm[COMM_LEN];
-	bool asked; /* for by the user: its command line is told also where no policy is */
+	bool asked; /* for by the user: its command line is sent also where no policy is */
 };
 
 /* Sends a struct process_numa. maps, ran: see whereabouts_read(). */

@@ -23,8 +23,8 @@ struct session_config {
 	u64 drain_ns;    /* between drains, where no table fills up; 0: a second */
 	char **argv;     /* the command to run and observe, NULL: none */
 	bool apart;      /* its standard output is our standard error */
-	/* Called after each tick's records were sent; 0 or -errno to end the session. 1: what is
-	 * told needs names that names_rest put off; it is called again when they were sent. */
+	/* Called after each tick's records were sent; 0 or -errno to end the session. 1: the report
+	 * needs names that names_rest put off; it is called again once they were sent. */
 	int (*on_tick)(void *arg);
 	/* Called when single events were sent; with events_named once a second, when what they
 	 * need to be named (stacks, symbols) was sent too. 1: the interval is to end now, by a

@@ -19,7 +19,7 @@ struct signals {
 
 int signals_open(struct signals *s);
 /* Nothing counts any more: what came until now, as programs were detached, is one signal. A first
- * one only tells how the session ended. hup_is_other: SIGHUP means something else. */
+ * one only decides how the session ended. hup_is_other: SIGHUP means something else. */
 void signals_settle(struct signals *s, bool hup_is_other);
 /* While the report is being made: one that comes 300 ms after another, or later, ends it at once.
  */

@@ -31,7 +31,7 @@ struct diff_spec {
 	const char *fields;            /* columns to compare, NULL: those that text shows */
 	const char *main;              /* the one to order by; NULL: the first of them */
 	bool counts;                   /* where neither names a column: one that is no time */
-	const char *time;              /* … in place of this one; NULL: of none */
+	const char *time;              /* … in place of this one; NULL: none */
 	bool any_comm;                 /* of rows with stacks, names of tasks are left out */
 	bool per_second;               /* sums are divided by the seconds of their recording */
 	struct diff_change min;        /* rows that changed by less are left out */
@@ -54,8 +54,8 @@ struct diff_result {
 	u32 runs[2];    /* recordings of each side */
 	double total_p; /* of the total; negative: one recording a side tells nothing of noise */
 	size_t rows, new_rows, gone_rows;
-	/* Of rows that rose beyond their error and beyond noise, the most (0: none did), and the
-	 * most as a part of what was. */
+	/* The largest rise among rows that rose beyond their error and beyond noise (0: none did),
+	 * and the largest relative to the value before. */
 	long double rise, rise_share;
 };
 

@@ -1,7 +1,7 @@
 /*
  * Matches the rows of the same table across several recordings, and their amounts. Private to
- * report/diff.c. The reports of the first recording of each side are used in place. Of the others,
- * whose streams are freed, what is compared is copied, and names only if no earlier recording had
+ * report/diff.c. The reports of the first recording of each side are used in place. The streams of
+ * the others are freed, so what is compared is copied, and names only if no earlier recording had
  * them.
  */
 #ifndef MEMWHY_REPORT_DIFF_MATCH_H
@@ -63,7 +63,7 @@ bool diff_is_several(const struct diff_match *m);
 /* The amounts of a row in a column, before and after. n is 0 where it is not there. */
 void diff_amounts(const struct diff_match *m, const struct diff_row *row,
 	const struct diff_column *c, struct diff_amount ret[2]);
-/* Of a column that adds up, over all rows. 0 or -ENOMEM. */
+/* The totals of a column that adds up, over all rows. 0 or -ENOMEM. */
 int diff_totals(const struct diff_match *m, const struct diff_column *c, struct diff_amount ret[2]);
 /* The one whose names and stacks are shown: of the first recording after, if it is there. */
 const struct diff_entry *diff_row_shown(const struct diff_match *m, const struct diff_row *row);

@@ -1,8 +1,8 @@
 /*
- * What the rows of a report had in each part of the time, for who draws a report of which a reader
- * chooses a part. Reports on one part after the other are taken in; then the report on all of them
- * says which of its columns they add up to. Of others (levels, means, the longest) nothing is
- * known of a part.
+ * What the rows of a report had in each part of the time, for renderers in which a reader chooses a
+ * part. Reports on one part after the other are taken in; then the report on all of them says which
+ * of its columns they add up to. For the others (levels, means, maxima) nothing is known about a
+ * part.
  */
 #ifndef MEMWHY_REPORT_PARTS_H
 #define MEMWHY_REPORT_PARTS_H

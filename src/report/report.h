@@ -140,11 +140,11 @@ struct finding {
 	u32 losses;             /* enum finding_loss: what it causes, or what this is a sign of */
 	u64 cgroup;             /* where: the group (id); 0: the machine, or not known */
 	u64 home;               /* the group that the culprit is in; 0: not known */
-	/* It tells what hurts, not why: it goes below the finding that explains it, which takes
-	 * over its cost. */
+	/* It says what hurts, not why: it goes below the finding that explains it, which takes over
+	 * its cost. */
 	bool symptom;
 	bool advises; /* … but the first line of its advice stays, below that of the cause */
-	bool yields; /* a cause, but one within the same group tells more: it goes below that */
+	bool yields; /* a cause, but one within the same group says more: it goes below that */
 	/* A sum, most of which one who holds as much may explain: then it goes below that. One of
 	 * 2 also goes below one of 1. */
 	u8 folds;
@@ -177,7 +177,7 @@ struct report {
 	VEC(struct table *) tables;   /* tables and their cells are freed with the report */
 	VEC(struct finding) findings; /* in order of rank */
 	VEC(struct finding)
-	elsewhere;               /* likewise: what lies outside of the scope; titles are told */
+	elsewhere;               /* likewise: outside of the scope; titles only */
 	bool unrecorded;         /* of what it looks at, the recording lacks some */
 	bool scoped;             /* some tasks or a group were asked for, not the machine */
 	bool has_findings;       /* the command looks for findings: show "none" as an answer */
@@ -315,7 +315,7 @@ size_t table_select(const struct table *t, const char *fields, size_t *cols);
 /* Fills order (room for t->n_rows) with the rows in the order of `--sort` (ignored where the table
  * has no such column) or of the table's own column: stable, empty cells last. */
 void table_order(const struct table *t, const char *sort, size_t *order);
-/* Of the first n rows in that order, how many are worth a look of somebody who did not say how many
+/* How many of the first n rows in that order are worth showing to somebody who did not say how many
  * to show: they have a hundredth of what the first one has, or are among the first five. */
 size_t table_worth(const struct table *t, const char *sort, const size_t *order, size_t n);
 /* Sorts the rows like table_order and cuts them to --limit. Returns how many rows were cut.

@@ -1,6 +1,6 @@
 /*
  * What the rules on page faults that need no disk have in common: the faults of one kind, and how
- * they are told. Knows no finding.
+ * they are counted. Knows no finding.
  */
 #ifndef MEMWHY_RULES_FAULT_STORM_H
 #define MEMWHY_RULES_FAULT_STORM_H
@@ -19,10 +19,10 @@ struct storm {
 
 /* Did it allocate a page without reading a disk? */
 bool storm_takes(const struct faults_agg *r);
-/* Of these: did it copy a page that others have too? */
+/* Did it copy a page that others have too? */
 bool storm_copies(const struct faults_agg *r);
 void storm_add(struct storm *t, const struct faults_agg *r);
-/* Of the same process. */
+/* Keeps this code path of the process if it has more faults than the one before. */
 void storm_walked(struct storm *t, const struct process_path *p);
 void storm_merge(struct storm *t, const struct storm *more);
 /* The evidence: what: "copied", "touched". Returns whether it has a whole code path. */

@@ -80,7 +80,8 @@ const char *held_who(struct report *r, const struct held_top *t);
 int held_level(const struct report *r, u64 bytes);
 /* A note at least, where these bytes are most of what a group at its limit may have. */
 int held_level_group(int level, const struct facts *f, u64 cgroup, u64 bytes);
-/* Of memory: who sets so much aside and idle is the trouble, whatever others do with the rest. */
+/* As a part of memory: whoever sets this much aside and idle is the trouble, whatever others do
+ * with the rest. */
 #define HELD_MOST_PART 0.3
 #define HELD_ASIDE_SHARE 0.05  /* of memory: from here on others lack it */
 #define HELD_WAITED_SHARE 0.02 /* of the time: from here on pressure is a finding */
@@ -128,7 +129,7 @@ int held_level_soon(int level, const struct held_growth *g);
 void held_tell_left(struct report *r, struct finding *f, const struct facts *facts,
 	const struct held_growth *g);
 
-/* What grows by less is not told by its course. */
+/* Growth below this does not show in its course. */
 #define HELD_COURSE_NS (4 * NSEC_PER_SEC)
 #define HELD_COURSE_BYTES (16ULL << 20)
 /* Before the end: what did not grow since has stopped. */
@@ -157,7 +158,7 @@ void held_tell_df(struct report *r, const char *lines[FINDING_LINES], const char
 	const char *option);
 /* The file system: where it is mounted may change with whom it is seen through. */
 u64 held_files_key(const struct held_files *f);
-/* Most of it is in files that were removed and that processes have open: these are told. */
+/* Most of it is in files that were removed and that processes have open: these are named. */
 bool held_files_removed(const struct held_files *f);
 
 #endif

@@ -16,7 +16,7 @@
 extern const struct view *const rules[];
 extern const size_t rules_n;
 
-/* A rule that a command other than check tells of, beside its own view; NULL: none. */
+/* A rule that a command other than check reports with its own view; NULL: none. */
 const struct view *rule_beside(const char *command);
 
 #endif

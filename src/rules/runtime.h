@@ -17,7 +17,7 @@ enum runtime {
 	RUNTIME_V8,
 };
 
-/* Of code paths of the process; 0 among the stacks: none. */
+/* The runtime, from code paths of the process; a stack of 0 means none. */
 enum runtime runtime_of(const struct report *r, u32 tgid, const u32 *stacks, size_t n);
 /* The function whose code makes the system call itself, where the code path to it leads through no
  * allocator: no setting of one changes that. NULL: it does, or it is not known. */
@@ -31,7 +31,7 @@ struct runtime_habit {
 /* How to have it keep memory that it will need again. */
 void runtime_tell_keep(
 	struct report *r, struct finding *f, enum runtime runtime, const struct runtime_habit *h);
-/* Of a process that grows: what bounds its heap, where that is known, and what it had at first. */
+/* A process that grows: what bounds its heap, where that is known, and what it had at first. */
 struct runtime_heap {
 	u32 tgid;
 	u64 limit_bytes; /* 0: not known */

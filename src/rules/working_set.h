@@ -18,7 +18,7 @@ struct working_set {
 /* sets: of cgroup */
 void working_set_init(struct groups *sets);
 int working_set_feed(struct groups *sets, const struct cache_agg *r);
-/* Of a group and those below it. */
+/* The working set of a group and those below it. */
 struct working_set working_set_of(const struct groups *sets, const struct report *r, u64 cgroup);
 /* As much is out and will be needed as comes back a second, times how long it was out (Little's
  * law). What is out for longer than the look lasts is not seen to come back: this is the least.

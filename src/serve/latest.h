@@ -16,12 +16,12 @@ void latest_free(struct latest *l);
 /* Kinds without a state are ignored. Where memory is short, or there are too many things, what came
  * is not kept. */
 void latest_put(struct latest *l, const struct rec *r);
-/* The loss of a probe, or the cost, as it was told last; NULL: it was not. */
+/* The loss of a probe, or the cost, as last received; NULL: never. */
 const struct rec_loss *latest_loss(const struct latest *l, const char *probe);
 const struct rec_cost *latest_cost(const struct latest *l);
 /* Sends all but losses and cost, as of this time. */
 int latest_send(const struct latest *l, u64 time_ns, struct sink *to);
-/* Sends losses and cost, as they were told. */
+/* Sends losses and cost, as received. */
 int latest_send_sums(const struct latest *l, struct sink *to);
 u64 latest_bytes(const struct latest *l);
 

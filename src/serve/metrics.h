@@ -10,7 +10,7 @@
 #include "serve/exposition.h"
 #include "serve/push.h"
 
-/* Of the service itself, told by its parts. */
+/* Counts of the service itself, from its parts. */
 struct serve_counts {
 	bool keeps;            /* records are kept for incidents */
 	u64 incidents;         /* written */
@@ -31,8 +31,8 @@ struct metrics;
 int metrics_new(u64 max_series, struct metrics **ret);
 void metrics_free(struct metrics *m);
 void metrics_limit(struct metrics *m, u64 max_series);
-/* All that is not of groups was told once: what room they have is known now. Before, all groups are
- * in "other". */
+/* Everything that is not about groups was emitted once: the room for groups is known now. Before,
+ * all groups are in "other". */
 void metrics_settle(struct metrics *m);
 void metrics_feed(struct metrics *m, const struct rec *r);
 /* A kill by a daemon; what ends its processes one by one is one (daemon_kills.h). */

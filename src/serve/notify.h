@@ -1,4 +1,4 @@
-/* What systemd is told: that the service is ready, reloads, is alive, ends (sd_notify's protocol).
+/* Notifications to systemd: the service is ready, reloads, is alive, ends (sd_notify's protocol).
  */
 #ifndef MEMWHY_SERVE_NOTIFY_H
 #define MEMWHY_SERVE_NOTIFY_H

@@ -30,7 +30,7 @@ struct serve_reload {
 	void *arg;
 };
 
-/* cfg stays as it is meanwhile. A reload's failure is told, and all stays as it was. */
+/* cfg stays as it is meanwhile. A failed reload is reported, and everything stays as it was. */
 int serve_run(const struct serve_config *cfg, const struct serve_reload *reload,
 	struct session_result *ret, struct err *err);
 

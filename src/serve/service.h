@@ -13,7 +13,7 @@
 #include "serve/push_profiles.h"
 #include "serve/serve.h"
 
-/* A finding that was told in the interval before. */
+/* A finding that was reported in the interval before. */
 struct told {
 	char rule[48];
 	int level;
@@ -56,7 +56,7 @@ void service_answer(void *arg, const struct http_request *q, struct http_answer 
 /* Makes the page of what was found. (pages.c) */
 void service_page(struct service *s, const struct report *r);
 /* Lines for the journal: one JSON object each. (journal.c) */
-/* Has it a finding that was not told in the interval before? */
+/* Has it a finding that was not reported in the interval before? */
 bool journal_has_news(const struct service *s, const struct report *r);
 void journal_findings(struct service *s, const struct report *r);
 void journal_kill(struct service *s, const struct rec *r);

@@ -17,7 +17,7 @@ struct debuginfod {
 	u64 ns_left; /* 0: not asked for, or used up */
 	u32 asked, had;
 	bool broken_off; /* it took too long, or was interrupted: nothing more is asked for */
-	/* Told of each process that is run (begins), and when it has ended; NULL: nobody is. */
+	/* Called for each process that is run: as it begins, and when it has ended. May be NULL. */
 	void (*ran)(void *arg, pid_t pid, bool begins);
 	void *arg;
 	char program[PATH_MAX];
@@ -25,7 +25,7 @@ struct debuginfod {
 
 /* max_ns: the most to wait in all. An error where no server or no debuginfod-find is there. */
 int debuginfod_open(u64 max_ns, struct debuginfod *ret, struct err *err);
-/* A descriptor of the debug file. -ENOENT: not to be had. */
+/* A descriptor of the debug file. -ENOENT: no server has it. */
 int debuginfod_fetch(struct debuginfod *d, const u8 *build_id, size_t n, int *ret_fd);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * The names compilers give to C++ and Rust functions, back to how they are written in the
- * source. Without the parameters: in a stack the qualified name with its template arguments is
- * what tells functions apart, and parameter lists push it off the screen. Overloads look alike
- * then; the source line tells them apart.
+ * The names compilers give to C++ and Rust functions, back to how they are written in the source.
+ * Without the parameters: in a stack the qualified name with its template arguments is what
+ * distinguishes functions, and parameter lists push it off the screen. Overloads then look alike;
+ * the source line distinguishes them.
  */
 #ifndef MEMWHY_SYM_DEMANGLE_H
 #define MEMWHY_SYM_DEMANGLE_H

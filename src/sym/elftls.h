@@ -16,9 +16,9 @@ struct elf_tls {
 /* -ENOENT: it has none; -ENOEXEC; -ENOTSUP: another processor's. */
 int elf_tls_read(const struct elf_file *file, struct elf_tls *ret);
 /*
- * Of a library the loader decides. It writes its decision for the byte `offset` of the block, as
- * what to add to the thread pointer, to this address (of the file), for the library's own use.
- * -ENOENT: the library asks for no such word; its blocks may then be anywhere.
+ * For a library the loader decides. It writes to this address (of the file), for the library's own
+ * use, what to add to the thread pointer to reach the byte `offset` of the block. -ENOENT: the
+ * library asks for no such word; its blocks may then be anywhere.
  */
 int elf_tls_word(const struct elf_file *file, u64 *ret_address, u64 *ret_offset);
 

@@ -9,7 +9,7 @@
 #include "sym/elffile.h"
 
 struct elf_variable {
-	u64 address, size; /* of a thread-local one: from the begin of the block */
+	u64 address, size; /* of a thread-local one: from the start of the block */
 	const char *name;
 	bool bss; /* it has no bytes in the file */
 };
@@ -19,9 +19,9 @@ struct elf_variables {
 	char *names;
 };
 
-/* Of .symtab or, where there is none, of .dynsym, those of at least min_bytes. type: STT_OBJECT, or
- * STT_TLS: the thread-local ones. -ENOENT: there is no such table; -EFBIG: it is too large;
- * -ENOEXEC, -ENOMEM. */
+/* The variables of at least min_bytes in .symtab or, where there is none, in .dynsym. type:
+ * STT_OBJECT, or STT_TLS: the thread-local ones. -ENOENT: there is no such table; -EFBIG: it is too
+ * large; -ENOEXEC, -ENOMEM. */
 int elf_variables_read(
 	const struct elf_file *file, u32 type, u64 min_bytes, struct elf_variables *ret);
 void elf_variables_free(struct elf_variables *v);

@@ -58,7 +58,7 @@ struct module {
 	UT_hash_handle hh;
 };
 
-/* A mapping of a file in a process, as maps or a perf MMAP2 record tells of it. */
+/* A mapping of a file in a process, as maps or a perf MMAP2 record gives it. */
 struct module_sight {
 	pid_t pid;
 	u64 start;

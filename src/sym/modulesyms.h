@@ -13,7 +13,7 @@
 struct module_syms {
 	bool loaded;
 	bool late;     /* there was no time left to read all of it */
-	bool left_out; /* in part or in whole, which was told; stays when it is freed */
+	bool left_out; /* in part or in whole, which was reported; stays when it is freed */
 	u32 user;      /* account of the budget that had no time left */
 	u64 used_ns;   /* when it was last asked for */
 	struct sym_module_info info;

@@ -19,8 +19,8 @@ void perf_maps_free(struct perf_maps *p);
 void perf_maps_sight(struct perf_maps *p, u32 pid);
 /* Names will be asked for: files that have grown are read again, once. */
 void perf_maps_pass_begin(struct perf_maps *p);
-/* Gives back what is known of processes that had ended the last time: what they did may be told of
- * once more. */
+/* Gives back what is known of processes that had ended the last time: what they did may be reported
+ * again. */
 void perf_maps_forget_ended(struct perf_maps *p);
 /* The function at an address of a process; good until the next call. -ENOENT. */
 int perf_maps_find(

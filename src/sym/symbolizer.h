@@ -66,7 +66,7 @@ struct sym_module_info {
 struct sym_file {
 	enum module_kind kind;
 	const char *path;
-	int fd;          /* borrowed; -1: of none, or see error */
+	int fd;          /* borrowed; -1: none, or see error */
 	int error;       /* why it could not be opened, as -errno */
 	bool other_root; /* its process has another root than we */
 	const struct debug_opener *opener;

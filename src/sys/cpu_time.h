@@ -4,7 +4,7 @@
 
 #include "base/util.h"
 
-/* Of the line "cpu": system, in ticks, for programs and threads of the kernel. -EINVAL */
+/* From the line "cpu": system time in ticks, of programs and kernel threads. -EINVAL */
 int cpu_time_parse(const char *text, u64 *ret_ticks);
 /* Since boot; 0: it cannot be read. */
 u64 cpu_time_kernel_ns(void);

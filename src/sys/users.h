@@ -22,7 +22,7 @@ struct sys_user {
 /* -ENOENT: no such user; -E2BIG: in more groups than there is room for; or why it cannot be read.
  */
 int user_find(const char *name, struct sys_user *ret);
-/* Of the user with this number, in `size` bytes. */
+/* The name of the user with this number, in `size` bytes. */
 int user_name(uid_t uid, char *ret, size_t size);
 /* The parts of that: a line of passwd, whose name is this; all lines of group. */
 int user_parse(const char *passwd, const char *name, struct sys_user *ret);

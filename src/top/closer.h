@@ -37,7 +37,7 @@ struct closer_ask {
 	char group[CLOSER_GROUP];
 };
 
-/* Of a process that was just forked: serves asks of the socket until that closes. input: the
+/* For a process that was just forked: serves requests from the socket until that closes. input: the
  * recording that is looked at; NULL: none. */
 void closer_serve(int socket, const char *input);
 

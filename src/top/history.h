@@ -50,7 +50,7 @@ struct history {
 int history_open(const struct history *h, size_t i, struct scene *ret);
 /* Takes a copy of a frame and what it says, which is opened by the caller. -ENOMEM. */
 int history_add(struct history *h, const void *packed, size_t n, const struct scene *s);
-/* What a line of a table is told by: its pid; of control groups and users the hash of the name. */
+/* What identifies a line of a table: its pid; for control groups and users the hash of the name. */
 u32 history_key(const struct table *t, size_t row);
 /* The values of frame i become those of the column; nothing, where it is not what `s` shows. */
 void history_column(

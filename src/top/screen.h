@@ -34,8 +34,8 @@ int screen_check(struct err *err);
 struct screen_saved;
 int screen_save(struct screen_saved **ret);
 void screen_restore(const struct screen_saved *s);
-/* Takes frames from the socket until it is told to end, or the socket is. closer: where closer
- * looks are asked for; -1: nowhere. Returns a status. */
+/* Takes frames from the socket until the user quits or the socket closes. closer: where closer
+ * looks are requested; -1: nowhere. Returns a status. */
 int screen_run(int socket, int closer, const struct ui_options *o);
 
 #endif

@@ -165,7 +165,7 @@ int ui_head_draw(const struct ui *ui, struct canvas *c);
 void ui_foot_draw(const struct ui *ui, struct canvas *c);
 /* A bar for each number, between the least and the most of them; NAN: a blank. (ui_trends.c) */
 void ui_spark(struct str *out, const double *v, size_t n);
-/* Of the process, up to the interval that is shown. */
+/* The trends of a process, up to the interval that is shown. */
 const struct ui_trends *ui_trends(struct ui *ui, u32 pid);
 /* Closer looks. (ui_closer.c) */
 bool ui_closer_key(struct ui *ui, u32 key);

@@ -12,7 +12,7 @@
 
 #include "tracker/thread.h"
 
-/* Of a slot. */
+/* The own stack of a slot. */
 struct own_stack {
 	u64 low, high; /* what others see of its thread's stack_low and stack_high */
 	u32 epoch;

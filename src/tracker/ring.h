@@ -88,7 +88,7 @@ enum track_extra {
 	TRACK_SLACK,       /* slack of the ALLOC or MOVED that follows */
 };
 
-/* Of whole pages. */
+/* Kinds of mappings; all are whole pages. */
 enum track_mapping {
 	TRACK_MAP = 1,     /* is mapped, in the place of whatever was there */
 	TRACK_UNMAP,       /* munmap begins; TRACK_MAP_RESTORE follows where it fails */
@@ -191,7 +191,7 @@ struct track_head {
 	u32 timed;            /* events bear times also while there is one thread, exact ones */
 	u32 looks;            /* see track_leaving */
 	u64 huge_bytes;       /* of a page with MAP_HUGETLB, unless its flags say another size */
-	u64 least_bytes;      /* of blocks that are told of; 0: all are */
+	u64 least_bytes;      /* of blocks that are reported; 0: all are */
 	struct filter_at filters;
 	struct track_process processes[TRACK_PROCESSES];
 	struct track_slot slot[TRACK_SLOTS];

@@ -8,13 +8,13 @@
 
 #include "tracker/thread.h"
 
-extern OURS u64 least_bytes; /* smaller ones are not told of */
+extern OURS u64 least_bytes; /* smaller ones are not reported */
 extern OURS u64 sample_mean; /* bytes; 0: all */
 
 /*
- * How many blocks that are told of have this hash: 0 for most, which are then not looked up. In few
- * places, that stay in the cache nearest by, and in more, which say no where those do not. Where
- * all are told of there is only the first of the few, which is never 0.
+ * How many reported blocks have this hash: 0 for most, which are then not looked up. A small table
+ * stays in the nearest cache, and a larger one says no where the small one does not. Where all
+ * blocks are reported there is only the first entry of the small one, which is never 0.
  */
 #define SAMPLE_FEW_BITS 12
 #define SAMPLE_SEEN_BITS 14
@@ -27,9 +27,9 @@ void sample_begin(u64 mean, u64 least);
 
 /* A point was passed: draws the next. */
 void sample_draw(struct thread *t);
-/* The block is told of. 0: there is no room to remember it, so it is not. */
+/* The block will be reported. 0: there is no room to remember it, so it will not. */
 int sample_add(void *p);
-/* Was the block told of? It is not, from now on. */
+/* Was the block reported? From now on it is not. */
 int sample_take(void *p);
 
 static inline u64 sample_hash(const void *p)
@@ -38,8 +38,8 @@ static inline u64 sample_hash(const void *p)
 }
 
 /*
- * Of most allocations and frees nothing is told, and these two know so, before the thread is known
- * to have a ring: no more is done then. What they do not know is found out by the next two.
+ * Most allocations and frees are not reported, and these two know so before the thread is known to
+ * have a ring: nothing more is done then. What they cannot decide, the next two do.
  */
 static inline int sample_alloc_passes(u64 size)
 {
@@ -56,7 +56,7 @@ static inline int sample_free_passes(const void *p)
 	return !sample_few[sample_hash(p) >> (64 - SAMPLE_FEW_BITS) & sample_few_mask];
 }
 
-/* Is an allocation of this size to be told of? */
+/* Is an allocation of this size to be reported? */
 static inline int sample_alloc(struct thread *t, u64 size)
 {
 	u64 bytes = size + !size;

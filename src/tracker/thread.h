@@ -33,7 +33,7 @@ struct own_stack; /* see own_stack.h */
 
 struct thread {
 	u32 epoch;   /* of self when the slot was taken */
-	u32 plain;   /* the same where every block is told of, whatever its size; else NO_EPOCH */
+	u32 plain;   /* the same where every block is reported, whatever its size; else NO_EPOCH */
 	u32 turning; /* from one ring to another: a signal handler finds none */
 	u32 grown;   /* the ring, see track_slot */
 	u64 *ring;
@@ -48,7 +48,7 @@ struct thread {
 	u64 stack_low, stack_high;
 	struct own_stack *own;
 	struct memo *memo; /* NULL: no memory for it */
-	u64 until_sample;  /* bytes; 0: all are told of; see sample.h */
+	u64 until_sample;  /* bytes; 0: all are reported; see sample.h */
 	u64 random;
 	u32 tid; /* what the slot was told; 0: not known */
 };
@@ -77,7 +77,7 @@ static inline struct thread *thread_now(void)
 	return thread_enter(t);
 }
 
-/* Has it a ring, and is every block told of? */
+/* Has it a ring, and is every block reported? */
 static inline int thread_is_plain(const struct thread *t)
 {
 	return t->plain == self->epoch;

@@ -1,5 +1,5 @@
 /*
- * Walks its own user stack in BPF by call-frame tables, and holds the frames against libgcc's
+ * Walks its own user stack in BPF by DWARF unwind tables, and holds the frames against libgcc's
  * backtrace(): at a depth of recursion, and there in a signal handler on a stack of its own.
  * usage: unwind OBJECT DEPTH [RUNS]: prints what it saw; with RUNS, also what a walk costs in the
  * kernel. unwind OBJECT DEPTH files: of the process nothing is told, so its tables are found by its

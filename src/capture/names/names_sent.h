@@ -22,7 +22,8 @@ struct task_key {
 
 struct task_value {
 	u64 cgroup;
-	char comm[COMM_LEN]; /* "": this number has another task now, which was not told */
+	char comm[COMM_LEN]; /* "": the number belongs to another task now, whose name was not sent
+			      */
 	u64 gone_at;         /* the drain that found it had ended; 0: it was there */
 	u64 asked;           /* the drain, from 1 on, in which /proc was asked for its name */
 };

@@ -40,7 +40,8 @@ pid_t reader_pid(const struct reader *r, u32 i);
 /*
  * fd: of the file, borrowed. As cfi_elf_source() and elf_file_open() fail. -EBADMSG: the process
  * that read it died, took too long, or answered what cannot be; -ESRCH: none is left. After 0 the
- * table is to be had, or skipped, before anything else is asked for; segments are the caller's.
+ * caller must read or skip the table before asking for anything else; the segments are the
+ * caller's.
  */
 int reader_look(struct reader *r, int fd, struct reader_file *ret);
 /* The table, to be freed with cfi_table_free(). */

@@ -22,7 +22,7 @@ struct reader_module {
 	u32 id;
 	enum module_kind kind; /* MODULE_FILE, MODULE_VDSO; MODULE_ANON: a perf-PID.map */
 	const char *path;
-	int fd;      /* borrowed; -1: of none */
+	int fd;      /* borrowed; -1: none */
 	int root_fd; /* of the process, or ROOT_OURS */
 };
 

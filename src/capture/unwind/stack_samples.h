@@ -29,8 +29,8 @@ struct stack_sample {
 struct sample_opener; /* capture/unwind/sample_opener.h */
 struct stack_samples;
 
-/* Of the threads with most faults so far, one fault in `every`. -errno: perf_event_open(2) or
- * mmap(2) of its ring; -ESRCH: it is gone. */
+/* Samples one fault in `every` of the threads with most faults so far. -errno: perf_event_open(2)
+ * or mmap(2) of its ring; -ESRCH: it is gone. */
 int stack_samples_open(struct capture *c, struct sample_opener *opener, u32 tgid, u64 every,
 	struct stack_samples **ret);
 /* Walks what came since; nothing more is taken after `most` samples. */

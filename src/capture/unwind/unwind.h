@@ -12,7 +12,7 @@
 
 /*
  * Makes the maps, which every object of the session then uses (capture.shared).
- * -EOPNOTSUPP: the walk cannot be had here, and the kernel's own is left; *ret_why says why.
+ * -EOPNOTSUPP: the walk does not work here, which leaves the kernel's own; ret_why says why.
  */
 int unwind_open(struct capture *c, struct unwind **ret, const char **ret_why);
 void unwind_close(struct unwind *u);
@@ -45,7 +45,7 @@ void unwind_tell(const struct unwind *u, struct capture *c);
 int unwind_maps_make(struct capture *c);
 /* Pages of 1 MiB at most, at a level of capture.shrink. */
 u32 unwind_maps_pages(u32 shrink);
-/* Of all of them but the pages, by the kernel's own account. */
+/* The size of all of them but the pages, by the kernel's own accounting. */
 u64 unwind_maps_bytes(const struct capture *c);
 
 #endif

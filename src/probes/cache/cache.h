@@ -4,7 +4,8 @@
 
 #include "bpf/shared.h"
 
-/* Of each file one page in so many is looked at: all that happens to it, always the same one. */
+/* One page in this many of each file is followed: everything that happens to it, always the same
+ * pages. */
 #define CACHE_STRIDE 64
 
 enum cache_flags {

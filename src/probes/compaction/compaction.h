@@ -46,7 +46,7 @@ struct compaction_zone_key {
 	u32 reserved;
 };
 
-/* Of the table of runs. */
+/* Key of the table of runs. */
 struct compaction_key {
 	u32 tgid, tid;      /* tid: 0 unless by thread */
 	u32 ustack, kstack; /* id in the stack map plus one, 0: none */

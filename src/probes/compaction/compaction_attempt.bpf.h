@@ -113,7 +113,7 @@ static __always_inline void attempt_deferred(void)
 	attempt_add(&key, ATTEMPT_DEFERRED);
 }
 
-/* Until 6.4 mm_compaction_suitable told of a zone that was good already. */
+/* Until 6.4 mm_compaction_suitable reported a zone that was good already. */
 static __always_inline void attempt_suitable(u8 status)
 {
 	struct open_attempt *a = attempt_current();
@@ -136,8 +136,8 @@ static __always_inline void attempt_ran(u8 status)
 }
 
 /*
- * Of a zone, or of the page: the page's comes last. Where the event tells of zones that were good
- * already (config.suitable) a reset without it is the page's: 5.10 looks for a page even if no
+ * A reset of a zone, or of the page: the page's comes last. Where the event reports zones that were
+ * good already (config.suitable) a reset without it is the page's: 5.10 looks for a page even if no
  * zone was compacted.
  */
 static __always_inline void attempt_reset(void)

@@ -62,7 +62,7 @@ int tp_end(struct trace_event_raw_mm_compaction_end *e)
 	return 1;
 }
 
-/* Asked before every block; the first of a run tells its zone. */
+/* Asked before every block; the first of a run gives its zone. */
 SEC("tp/compaction/mm_compaction_finished")
 int tp_finished(struct trace_event_raw_mm_compaction_suitable_template *e)
 {

@@ -49,8 +49,8 @@ int raw_end_pfns(struct bpf_raw_tracepoint_args *ctx)
 	return raw_ended(ctx->args[5]);
 }
 
-/* (struct zone *, int order, int ret): whether to go on, asked before every block; the first of
- * a run tells its zone. */
+/* (struct zone *, int order, int ret): whether to go on, asked before every block; the first of a
+ * run gives its zone. */
 SEC("raw_tp/mm_compaction_finished")
 int raw_finished(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -71,7 +71,7 @@ struct open_run {
 	u64 migrate_scanned, free_scanned;
 	u64 isolated, migrated, failed;
 	u8 looked; /* the zone was */
-	u8 pages;  /* events told of pages */
+	u8 pages;  /* events reported pages */
 };
 
 static const struct open_run open_run_zero = {};
@@ -178,7 +178,7 @@ static __always_inline void run_look_control(struct open_run *r, struct compact_
 	run_look(r, BPF_CORE_READ(cc, zone), BPF_CORE_READ(cc, order));
 }
 
-/* cc may be NULL: then mm_compaction_finished, which follows at once, tells the zone. */
+/* cc may be NULL: then mm_compaction_finished, which follows at once, gives the zone. */
 static __always_inline int run_begin(
 	void *ctx, u64 zone_start, bool sync, struct compact_control *cc, u64 skip)
 {

@@ -10,7 +10,7 @@ const char *compaction_kind_name(u32 kind);
 const char *compaction_mode_name(u32 sync);
 /* As the kernel of the recording names them; a number where it does not tell. Text of r. */
 const char *compaction_status_name(struct report *r, u32 status);
-/* Of a member of the key or of a run. */
+/* A member of the key or of a run. */
 cell_get compaction_kind_cell, compaction_mode_cell, compaction_zone_cell, compaction_order_cell;
 
 #define COMPACTION_ORDER_HELP "order that a free block is wanted of; -1: for none, the whole zone"

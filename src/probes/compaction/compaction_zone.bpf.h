@@ -1,6 +1,6 @@
 /*
- * What a struct zone tells: which one it is, its free pages and watermarks, and the fragmentation
- * index. Needs the kernel's BTF; without it nothing here is known.
+ * What can be read from a struct zone: which one it is, its free pages and watermarks, and the
+ * fragmentation index. Needs the kernel's BTF; without it nothing here is known.
  */
 #ifndef MEMWHY_PROBES_COMPACTION_ZONE_BPF_H
 #define MEMWHY_PROBES_COMPACTION_ZONE_BPF_H

@@ -65,7 +65,7 @@ enum count_by_call { COUNT_BY_CALL_NOT, COUNT_BY_ENTER, COUNT_BY_EXIT };
 
 /*
  * A program of a classic tracepoint or a probe that returns 0 takes the event away from all who
- * look at it with perf (trace_call_bpf), so ours returns 1. Of fentry it must be 0.
+ * look at it with perf (trace_call_bpf), so ours returns 1. fentry programs must return 0.
  */
 struct count_config {
 	u32 event;
@@ -87,7 +87,7 @@ struct count_config {
  */
 #define COUNT_WORDS (1 + (COUNT_KEYS - COUNT_FIELDS) * 2 + COUNT_FIELDS * COUNT_TEXT / 8)
 
-/* Of one key and CPU; hist is left off unless asked for. */
+/* The value of one key on one CPU; hist is left off unless asked for. */
 struct count_value {
 	u64 count;
 	u64 sum, min, max;

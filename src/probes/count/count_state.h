@@ -23,7 +23,7 @@ struct state {
 	struct bound *bound; /* of each event */
 	u32 n_words;
 	u32 attached[CLONE_HOW_N];
-	/* Of events of system calls, the program loaded last for enters and exits. */
+	/* The last program loaded for enters and exits of system calls. */
 	struct {
 		struct count_config config;
 		int prog; /* plus one */
@@ -34,7 +34,7 @@ struct state {
 	char why[160]; /* … the first of them */
 };
 
-#define COUNT_CALLS "system calls by number" /* what the hook tells */
+#define COUNT_CALLS "system calls by number" /* what the hook provides */
 
 /* The number of the system call that an event of the category syscalls is of, and whether its
  * beginning; -ENOENT: none of these, or not known. */

@@ -83,8 +83,8 @@ RECORD(fault_event, FAULT_EVENT_FIELDS);
 	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
 RECORD(faults_agg, FAULTS_AGG_FIELDS);
 
-/* A major fault on memory that has no file to be read from: a swap-in. Of a private mapping of a
- * file it cannot be told. */
+/* A major fault on memory that has no file to be read from: a swap-in. For a private mapping of a
+ * file this is unknown. */
 static inline int fault_is_swap_in(const struct faults_agg *r)
 {
 	return r->flags & FAULT_MAJOR &&

@@ -9,7 +9,7 @@
 #include "probes/numa/numa.h"
 
 struct heap_total heap_total_of(const struct heap_process *p);
-/* Of a site by its index. It counts as sent. */
+/* The record of a site, by its index. It counts as sent. */
 struct heap_site heap_site_of(struct heap_process *p, size_t index);
 struct heap_thread heap_thread_of(const struct heap_process *p, size_t index);
 struct heap_together_record heap_together_of(const struct combined_peak *t);

@@ -194,7 +194,7 @@ RECORD(held_disk, HELD_DISK_FIELDS);
 	F(R, u32, reserved, HIDDEN, "")
 RECORD(held_trace, HELD_TRACE_FIELDS);
 
-/* Processes that have the same parent, of those that have many: all that status tells of them. */
+/* Children of parents that have many: all that their status files say. */
 #define HELD_CHILDREN_FIELDS(F, R)                                                       \
 	F(R, u32, tgid, ID, "the parent")                                                \
 	F(R, u32, name, STRING, "its name")                                              \

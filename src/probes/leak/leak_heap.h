@@ -40,12 +40,12 @@ extern const struct view_table leak_mapping_tables[];
 #define LEAK_CELLS_PROCESS(pid_, comm_)                                     \
 	CELL_BY(0, "pid", "PID", CELL_U64, UNIT_ID, 0, "process id", pid_), \
 		CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process", comm_)
-/* Of a record whose first member is its process. */
+/* A record whose first member is its process. */
 cell_get leak_pid_cell, leak_comm_cell;
 
 void leak_heap_init(struct leak_heap *h);
 int leak_heap_feed(struct leak_heap *h, const struct rec *r);
-/* by_stack: the stacks' sums were told of all the time, not only at the end. */
+/* by_stack: the stacks' sums were sent throughout, not only at the end. */
 int leak_heap_report(const struct leak_heap *h, bool by_stack, struct report *r);
 void leak_heap_reset(struct leak_heap *h);
 void leak_heap_free(struct leak_heap *h);

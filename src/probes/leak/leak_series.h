@@ -9,7 +9,7 @@
 
 #define LEAK_SPANS 24
 #define LEAK_PARTS 6                   /* sub-intervals in each of which a leak grows */
-#define LEAK_SHORTEST_NS 6000000000ULL /* that tells anything */
+#define LEAK_SHORTEST_NS 6000000000ULL /* that means anything */
 
 /* The spans of time that all series of a view have in common: one drain of the tables each; when
  * there are too many, two are joined. */

@@ -42,7 +42,7 @@ struct leak_look {
 	u64 time_ns, old_ns;
 };
 
-/* Of a cache, or of all pages. */
+/* A cache, or all pages. */
 struct leak_cache {
 	u64 objects, bytes; /* outstanding */
 	u64 allocated, freed;
@@ -65,7 +65,7 @@ struct leak_cache *leak_caches_get(struct leak_caches *c, const struct leak_cach
 int leak_caches_report(const struct leak_caches *c, bool scoped, struct report *r);
 void leak_caches_reset(struct leak_caches *c);
 void leak_caches_free(struct leak_caches *c);
-/* The state of a cache as the kernel tells it; NULL: not known. */
+/* The state of a cache as the kernel reports it; NULL: not known. */
 const struct slab_usage *leak_usage(const struct leak_caches *c, const struct leak_cache_key *k);
 /* By how many objects the cache as a whole grew since the start, by /proc/slabinfo; false: not
  * known. */
@@ -92,7 +92,7 @@ const char *leak_site_text(struct report *r, const struct leak_key *k);
 /* Were these pages taken for slabs? Their objects are counted by themselves. */
 bool leak_is_slab_pages(const struct report *r, const struct leak_key *k);
 
-/* A site that is to be told of. */
+/* A site to report. */
 struct leak_suspect {
 	const struct leak_key *key;
 	const struct leak_site *site;

@@ -6,7 +6,7 @@
 #include "capture/attach.h"
 #include "probes/limit/limit.h"
 
-/* Of capture.state. */
+/* capture.state of this probe. */
 struct limit_state {
 	u64 uses;
 	u32 mask; /* what the map was last cleared by */

@@ -239,7 +239,7 @@ RECORD(maps_event, MAPS_EVENT_FIELDS);
 	F(R, u32, reserved_end, HIDDEN, "")
 RECORD(maps_agg, MAPS_AGG_FIELDS);
 
-/* Of calls that succeeded. */
+/* The bytes of calls that succeeded. */
 static inline u64 maps_length(const struct maps_agg *r)
 {
 	return r->error ? 0 : r->length_bytes;

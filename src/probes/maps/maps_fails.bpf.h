@@ -51,7 +51,7 @@ static __always_inline bool fail_named(u32 nr)
 	       (nr >= 257 && nr <= 259) || nr == 265 || nr == 266 || nr == 437;
 }
 
-/* Of which tmpfs: its device, as the kernel has it; 0: of another file system. */
+/* The device of the file's tmpfs, as the kernel has it; 0: another file system. */
 static __always_inline u64 fail_tmpfs(u64 fd)
 {
 	const struct file___maps *file = current_file(fd);

@@ -3,8 +3,8 @@
  * each call did to them.
  *
  * That is the difference of mm->total_vm, which is VmSize, if no other call of the process was
- * under way meanwhile; otherwise the differences of several calls would mix, and what each did is
- * told by its arguments and result.
+ * under way meanwhile; otherwise the differences of several calls would mix, and what each did
+ * follows from its arguments and result.
  */
 #ifndef MEMWHY_PROBES_MAPS_SPACE_BPF_H
 #define MEMWHY_PROBES_MAPS_SPACE_BPF_H

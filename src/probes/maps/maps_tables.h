@@ -63,7 +63,7 @@ const struct maps_proc *maps_proc_find(const struct maps_tables *t, u32 tgid);
 /* Changes in the interval. */
 s64 maps_proc_change(const struct maps_proc *p);
 s64 maps_proc_data_change(const struct maps_proc *p);
-/* Of an object mapped in the interval, with its NUL; NULL: not known. */
+/* The name of an object mapped in the interval; NULL: not known. */
 const char *maps_object_name(const struct maps_tables *t, u8 kind, u64 object);
 /* false: not known. */
 bool maps_limit_get(const struct maps_tables *t, const char *name, u64 *ret);

@@ -13,7 +13,8 @@ enum mmcalls_call {
 	MMCALLS_MREMAP = 25,
 	MMCALLS_MADVISE = 28,
 	MMCALLS_PKEY_MPROTECT = 329, /* counted as MMCALLS_MPROTECT */
-	/* No call: a handler of the process is told of memory that it may not touch so. */
+	/* No call: a handler of the process gets a signal for memory that it may not access that
+	 * way. */
 	MMCALLS_SIGNAL = 0xffff,
 };
 

@@ -166,7 +166,7 @@ enum numa_block_what {
 	NUMA_BLOCK_ALLOC = 1,
 	NUMA_BLOCK_FREE,    /* address only */
 	NUMA_BLOCK_REALLOC, /* old_address became address, bytes; it may have stayed in place */
-	NUMA_BLOCK_HELD,    /* is there: allocated at begin_ns, and told of when it was accessed */
+	NUMA_BLOCK_HELD,    /* exists: allocated at begin_ns, and sent when it was accessed */
 };
 
 enum numa_block_flags {
@@ -176,7 +176,7 @@ enum numa_block_flags {
 /* … also the allocator's own words, right before and behind it. */
 #define NUMA_BLOCK_EDGE 32
 
-/* A heap block. Where not all are told of (only big ones, or a sample), the rest of the heap is
+/* A heap block. Where not all are sent (only big ones, or a sample), the rest of the heap is
  * attributed to the mapping it is in. Flags: enum numa_block_flags. */
 #define NUMA_BLOCK_FIELDS(F, R)                                                               \
 	F(R, u32, tgid, ID, "process")                                                        \
@@ -250,9 +250,11 @@ enum numa_place_flags {
 	NUMA_PLACE_SUM = 1, /* of numa_maps: `pages` are somewhere in the range */
 };
 
-/* Where pages are, at h.time_ns: `pages` of the size given, from start on, on this node (exact at
- * that time). Of move_pages; or one record a node and mapping, with NUMA_PLACE_SUM. Flags: enum
- * numa_place_flags. */
+/*
+ * Where pages are, at h.time_ns: `pages` of the size given, from start on, on this node (exact at
+ * that time). From move_pages; or one record a node and mapping, with NUMA_PLACE_SUM. Flags: enum
+ * numa_place_flags.
+ */
 #define NUMA_PLACE_FIELDS(F, R)                                     \
 	F(R, u32, tgid, ID, "process")                              \
 	F(R, s32, node, ID, "node; -1: not present")                \

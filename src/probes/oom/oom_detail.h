@@ -27,7 +27,7 @@ int oom_detail_rows(struct oom_details *t, struct report *r, const struct kills 
 /* May the process have led to the kill: is it below that group? */
 bool oom_concerns(struct report *r, const struct kill_process *p, const char *oom_cgroup);
 
-/* Of a struct growth: empty where it is not known. */
+/* A struct growth: empty where it is not known. */
 cell_get oom_grown_cell, oom_span_cell, oom_pace_cell;
 /* A copy of at most max bytes, owned by the report; NULL for "". */
 const char *oom_text(struct report *r, const char *s, int max);

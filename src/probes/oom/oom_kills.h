@@ -1,6 +1,6 @@
 /*
- * The kills of a recording or session, each joined from what tells of it: BPF at once, the
- * kernel's log a moment later, then the victim's end; and with the last minute before it.
+ * The kills of a recording or session, each joined from its sources: BPF at once, the kernel's log
+ * a moment later, then the victim's end; and with the last minute before it.
  */
 #ifndef MEMWHY_PROBES_OOM_KILLS_H
 #define MEMWHY_PROBES_OOM_KILLS_H
@@ -81,7 +81,7 @@ struct kills {
 u64 kills_page(const struct kills *k); /* bytes */
 int kills_feed(struct kills *k, const struct rec *r);
 void kills_free(struct kills *k);
-/* Has everything come that is to be told of it, or is it no longer worth waiting for? */
+/* Has everything about it arrived, or is it no longer worth waiting for? */
 bool kill_complete(const struct kills *k, const struct kill *x);
 /* NULL: it has none. */
 const struct kill_detail *kill_detail(const struct kills *k, const struct kill *x);

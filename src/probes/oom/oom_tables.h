@@ -1,4 +1,4 @@
-/* The table of kills: its columns, and the words for what a kill tells. */
+/* The table of kills: its columns, and the words for its values. */
 #ifndef MEMWHY_PROBES_OOM_TABLES_H
 #define MEMWHY_PROBES_OOM_TABLES_H
 

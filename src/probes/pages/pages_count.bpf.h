@@ -40,7 +40,7 @@ struct {
 } pairs SEC(".maps");
 
 /* Where pages were last drained, by the low bits of their number: number << 16 | CPU. Two pages
- * that share an element are told apart; the later one is remembered. */
+ * that share an element are distinguished; the later one is remembered. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -348,7 +348,7 @@ static __always_inline int page_freed(
 }
 
 /* It comes after the mm_page_free of the same pages: its stack is theirs, not taken again. The
- * order is not told; from 6.9 on it need not be 0 (folios_put). */
+ * event has no order; from 6.9 on it need not be 0 (folios_put). */
 static __always_inline int page_batched(struct pages_cpu *cpu, bool more)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();

@@ -12,7 +12,7 @@ bool pages_follows(const struct capture *c);
 /* The beginning of a record; comm and cgroup are left to the caller. */
 struct pages_who pages_who_of(
 	struct capture *c, const struct stack_maps *stacks, const struct pages_key *k);
-/* Of the table `lifetimes`. */
+/* For the table `lifetimes`. */
 int pages_lifetime_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value);
 /* Sends what is held now, by key. */

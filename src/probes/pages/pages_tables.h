@@ -24,9 +24,9 @@ struct pages_view_key pages_view_key(u32 by, const struct pages_who *w);
 
 /* Their columns; frees have neither migratetype nor flags. */
 cell_get pages_pid_cell, pages_tid_cell, pages_comm_cell, pages_cgroup_cell, pages_order_cell;
-/* Of an u8 of the key or the record: a migratetype, as the kernel that was looked at calls it. */
+/* A u8 of the key or the record: a migratetype, by the observed kernel's name for it. */
 cell_get pages_type_cell;
-/* Of an u64 of the sums that is a number of pages. */
+/* A u64 of the sums that is a number of pages. */
 cell_get pages_bytes_cell;
 
 #define PAGES_TASK_CELLS \

@@ -86,7 +86,7 @@ struct policy_call {
 	u32 warnings;                /* enum policy_warning */
 	u32 flags;                   /* enum policy_flags */
 	s32 answer;                  /* of get_mempolicy: the mode, or a node */
-	u64 moved, unmoved;          /* pages, as migrate:mm_migrate_pages tells */
+	u64 moved, unmoved;          /* pages, as migrate:mm_migrate_pages reports */
 	u64 anon_pages;              /* the process has, as it begins; 0: not known */
 	u64 map_start, map_end;      /* the mapping that the range begins in; 0: not known */
 	struct policy_mask masks[2]; /* of migrate_pages: from, to */
@@ -109,7 +109,7 @@ struct policy_config {
 	u8 reserved[2];
 };
 
-/* Of the table of calls. The tgid comes first. */
+/* Key of the table of calls. The tgid comes first. */
 struct policy_key {
 	u32 tgid;
 	u32 tid;            /* 0 unless by thread */

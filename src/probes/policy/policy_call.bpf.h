@@ -22,7 +22,7 @@ struct {
 
 static const struct policy_call call_zero = {};
 
-/* Of a word that is mapped in part, those of its bytes that are. */
+/* If a word is mapped only in part, the bytes of it that are. */
 __noinline u64 bytes_read(u64 user)
 {
 	u64 word = 0;
@@ -90,7 +90,7 @@ __noinline int mask_read(u32 tid, u32 second, u64 user, u64 maxnode)
 	return 0;
 }
 
-/* Of get_mempolicy: what the kernel wrote, with a maxnode of the same meaning. */
+/* For get_mempolicy: what the kernel wrote, with a maxnode of the same meaning. */
 static __always_inline void masks_read(const struct policy_call *e)
 {
 	const u64 *a = e->args;
@@ -132,8 +132,8 @@ static __always_inline void usable_read(struct policy_call *e)
 	e->flags |= POLICY_USABLE;
 }
 
-/* Of each kind: a counter until 6.1 (in struct mm_rss_stat), one by CPU since 6.2 (f1a7941243c1).
- */
+/* For each kind of page: a counter until 6.1 (in struct mm_rss_stat), one by CPU since 6.2
+ * (f1a7941243c1). */
 struct long_counter {
 	s64 counter;
 };

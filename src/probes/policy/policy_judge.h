@@ -64,7 +64,7 @@ JUDGE _Bool policy_has_unusable(const struct policy_call *e, u32 mask)
 	return out != 0;
 }
 
-/* Pages on a node that was not asked for. Of nodes that are not told apart it is not known. */
+/* Pages on a node that was not asked for. Unknown for nodes that are counted together. */
 JUDGE u32 policy_off(const struct policy_pages *p)
 {
 	u32 present = 0;

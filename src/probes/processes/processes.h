@@ -127,7 +127,7 @@ RECORD(process_detail, PROCESS_DETAIL_FIELDS);
 
 #define PROCESS_NODES 8
 
-/* Of struct process_numa: the policy is of its mappings (mbind), not of the process. */
+/* Flags of struct process_numa: the policy is that of its mappings (mbind), not of the process. */
 enum process_numa_flags { PROCESS_NUMA_OWN = 1 };
 
 /*

@@ -12,7 +12,7 @@
 
 enum process_file { PROCESS_STATM, PROCESS_STAT };
 
-/* Of one process; to be zeroed before its first use. */
+/* The open files of one process; zero it before its first use. */
 struct process_files {
 	int fds[2]; /* plus 1; 0: it is closed */
 };

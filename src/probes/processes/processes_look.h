@@ -16,7 +16,7 @@
  */
 #define LOOK_PAGES (16ULL << 20)
 #define LOOK_NUMA 5 /* processes */
-/* Of others, only the first lines of numa_maps: some 20 us each. */
+/* For the others, only the first lines of numa_maps: some 20 us each. */
 #define LOOK_PEEKS 512
 #define LOOK_PEEK_BYTES (2ULL << 20)
 

@@ -20,7 +20,7 @@
 #define PROCESSES_SWINGS 8               /* of those that swing, looked at in between */
 #define PROCESSES_BIGGEST_DIPS 4
 #define PROCESSES_DEEP 10 /* by anonymous memory, and as many by its growth */
-/* Of those asked for, all are sent up to this number. */
+/* Up to this number, all processes in scope are sent. */
 #define PROCESSES_SCOPED TOP_MAX
 
 enum process_entry_flags {

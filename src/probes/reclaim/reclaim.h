@@ -48,7 +48,7 @@ struct reclaim_config {
 	u8 reserved[7];
 };
 
-/* Of the table of stalls. */
+/* Key of the table of stalls. */
 struct stall_key {
 	u32 tgid;
 	u32 tid;            /* 0 unless by thread */

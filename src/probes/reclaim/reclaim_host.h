@@ -6,7 +6,7 @@
 
 /* One more than the highest number of a node. */
 u32 reclaim_nodes(void);
-/* Of the kernel's vm_zone_stat; 0 where kallsyms does not tell. */
+/* The address of the free pages in the kernel's vm_zone_stat; 0: kallsyms does not list it. */
 u64 reclaim_free_pages_address(void);
 
 /* Sends the names of gfp flags, and what /proc/vmstat alone knows: waits for kswapd, and pages

@@ -28,7 +28,7 @@ static __always_inline void lru_count(
 	v->sum[LRU_RECLAIMED] += reclaimed;
 }
 
-/* Of a thread whose reclaim we know nothing of: it began before we looked. */
+/* For a thread whose reclaim began before we looked. */
 static __always_inline int lru_other(s16 node, u32 list, u64 examined, u64 taken, u64 reclaimed)
 {
 	if (scope_match(bpf_get_current_pid_tgid()))

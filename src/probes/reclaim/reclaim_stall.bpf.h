@@ -1,4 +1,4 @@
-/* Tasks that reclaim themselves, from the begin of it to its end. */
+/* Tasks that reclaim themselves, from its beginning to its end. */
 #ifndef MEMWHY_PROBES_RECLAIM_STALL_BPF_H
 #define MEMWHY_PROBES_RECLAIM_STALL_BPF_H
 

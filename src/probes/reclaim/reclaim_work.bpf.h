@@ -16,7 +16,7 @@ struct work {
 	u64 scanned, reclaimed;
 	u64 shrinker_ns, throttled_ns;
 	u64 free_pages;
-	/* the isolation that waits for the event that tells its node */
+	/* the isolation that waits for the event with its node */
 	u64 examined, taken;
 	/* the shrinker at work */
 	u64 shrinker_start_ns;

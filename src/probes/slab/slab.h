@@ -10,7 +10,8 @@
 #define SLAB_INOTIFY_NAME "inotify_inode_mark"
 #define SLAB_KEYS_NAME "key_jar"
 #define SLAB_LARGE_NAME "(large)" /* blocks of kmalloc that are in no cache; slab_usage.name */
-#define SLAB_EVENTS "slab allocations and frees" /* what its hook tells, as REC_METHOD says it */
+#define SLAB_EVENTS "slab allocations and frees" /* the data of its hook, as REC_METHOD names it \
+						  */
 
 /* Which tracepoint. On disk. The _NODE ones were merged into the others in 6.1. */
 enum slab_event {
@@ -38,13 +39,13 @@ struct slab_config {
 	u8 tasks;     /* count by process, with its comm and cgroup */
 	u8 slots;     /* there are slots: no key has more than SLAB_SLOT_KEY bytes that are not 0 */
 	u8 ages;      /* with live, for leak: lifetimes; keys no finer than it shows */
-	u8 no_stacks; /* whatever the scope says: call sites are told anyway */
+	u8 no_stacks; /* whatever the scope says: call sites are sent anyway */
 	u8 reserved[3];
 	u64 vmemmap, page_offset; /* addresses of the kernel's vmemmap_base, page_offset_base; 0:
 				   * not known */
 };
 
-/* Of the table of events. */
+/* Key of the table of events. */
 struct slab_key {
 	u64 call_site;
 	u64 cache; /* struct kmem_cache *; 0: kmalloc, see slab_value.cache, or not known */
@@ -63,7 +64,7 @@ struct slab_value {
 	u64 count;
 	u64 requested; /* bytes */
 	u64 squares;   /* of what was requested: tells whether all were of one size */
-	/* Of the objects allocated under this key, with live tracking: */
+	/* The objects allocated under this key, with live tracking: */
 	u64 freed;
 	u64 untracked; /* no room: what becomes of them is not known */
 	/* Read once, when the key was first seen on a CPU: */
@@ -167,7 +168,7 @@ RECORD(slab_agg, SLAB_AGG_FIELDS);
 	F(R, u64, bytes, BYTES, "allocated to them")
 RECORD(slab_crossing, SLAB_CROSSING_FIELDS);
 
-/* What objects that are told apart have in common. */
+/* The key that objects are counted by: what they have in common. */
 struct slab_who {
 	u32 tgid, tid; /* 0: not counted by process, by thread */
 	u32 stack;

@@ -224,7 +224,8 @@ static __always_inline void object_over(const struct slab_object *o)
 		__sync_fetch_and_add(&v->freed, 1);
 }
 
-/* Of an object of which the free was seen: one in SLAB_LIVES_EVERY, by when it was allocated. */
+/* The lifetime of an object whose free was seen: one in SLAB_LIVES_EVERY, by when it was allocated.
+ */
 static __always_inline void object_lived(const struct slab_object *o)
 {
 	struct agg_value *v;
@@ -409,7 +410,7 @@ static __always_inline int freed(void *ctx, u64 skip, u8 event, u64 site, u64 pt
 	else
 		key.cache = cache ? cache : known ? known : cache_of(ptr, &key.flags);
 	if (config.ages)
-		key.call_site = 0; /* it is told by cache alone */
+		key.call_site = 0; /* it is counted by cache alone */
 	else
 		key_task(ctx, skip, &key, c);
 	if (slots_used())

@@ -83,11 +83,11 @@ struct stalls_config {
 	u32 gfp_final;    /* __GFP_RETRY_MAYFAIL and __GFP_THISNODE */
 	u32 thread_bytes; /* THREAD_SIZE and the padding at its top, for kernels before 5.15 */
 	u8 lru_gen;
-	u8 suitable; /* mm_compaction_suitable tells of zones that need no compaction */
+	u8 suitable; /* mm_compaction_suitable reports zones that need no compaction */
 	u8 reserved[6];
 };
 
-/* Of the table of stalls. The tgid comes first. */
+/* Key of the table of stalls. The tgid comes first. */
 struct stalls_key {
 	u32 tgid;
 	u32 tid;            /* 0 unless by thread */
@@ -101,7 +101,7 @@ struct stalls_key {
 	u8 outcome;
 };
 
-/* Of the table of steps. */
+/* Key of the table of steps. */
 struct stalls_step_key {
 	u8 kind;
 	u8 mode; /* of compaction: enum compact_priority */
@@ -133,7 +133,7 @@ struct stalls_step {
 	u8 zones; /* compacted */
 };
 
-/* The stall of a thread, in a map by thread id: from its first step until something tells that it
+/* The stall of a thread, in a map by thread id: from its first step until something shows that it
  * is over. */
 struct stalls_state {
 	struct stalls_key key;
@@ -250,7 +250,7 @@ RECORD(stalls_agg, STALLS_AGG_FIELDS);
 RECORD(stalls_step_agg, STALLS_STEP_AGG_FIELDS);
 
 /*
- * What both sides do with a state: the BPF programs when the next event tells that a step or a
+ * What both sides do with a state: the BPF programs when the next event shows that a step or a
  * stall is over, user space when no event comes.
  */
 
@@ -276,11 +276,11 @@ static inline void stalls_step_end(struct stalls_state *s)
 }
 
 /*
- * Whether an allocation got its pages is told by no event but one: compaction_defer_reset() after
- * a compaction. Else it follows from how __alloc_pages_slowpath() goes on, and from its flags: a
+ * Only one event shows that an allocation got its pages: compaction_defer_reset() after a
+ * compaction. Otherwise it follows from how __alloc_pages_slowpath() goes on, and from its flags: a
  * small order that may retry is retried until it has its pages (or is killed), so reclaim with
- * nothing after it was the last that was needed. noretry, final: masks of __GFP_NORETRY, and of
- * the flags with which the OOM killer is not asked.
+ * nothing after it was the last that was needed. noretry, final: masks of __GFP_NORETRY, and of the
+ * flags with which the OOM killer is not asked.
  */
 static inline u8 stalls_outcome(const struct stalls_state *s, u32 noretry, u32 final)
 {

@@ -15,7 +15,7 @@
 /* As probe_bpf.settle. */
 int stalls_settle(
 	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events);
-/* What the programs are told, as `settle` goes by it too. */
+/* What the programs get as configuration, which `settle` uses too. */
 void stalls_settle_with(const struct stalls_config *config);
 
 /* Sends a stall of the ring as it is on disk. */

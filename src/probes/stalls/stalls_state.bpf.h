@@ -1,5 +1,5 @@
 /*
- * The stall of a thread, put together from events. No event marks the begin or the end of
+ * The stall of a thread, put together from events. No event marks the beginning or the end of
  * __alloc_pages_slowpath(), so what belongs together follows from the order in which it does things
  * (mm/page_alloc.c of 5.10, 6.1, 6.12, 6.18, 7.3):
  *

@@ -154,7 +154,7 @@ static __always_inline int was_congested(u32 usec)
 
 enum { RESET_ZONE = 1, RESET_PAGE = 2 }; /* what the next reset means; 0: see compact_reset */
 
-/* compaction_suitable(): until 6.4 its event tells of a zone that has enough to begin with. Used
+/* compaction_suitable(): until 6.4 its event reports a zone that has enough to begin with. Used
  * until 5.17, where compact_reset() needs it. */
 static __always_inline int compact_suitable(u8 status)
 {
@@ -209,8 +209,9 @@ static __always_inline int compact_zone_end(u8 status)
 /*
  * compaction_defer_reset() is called by try_to_compact_pages() for a zone with which it is done
  * (COMPACT_SUCCESS), and by __alloc_pages_direct_compact() when there was a page then. A zone that
- * had enough to begin with is a success without having been compacted: where no event told of it
- * (config.suitable), the first reset is its. 5.10 looks for a page even if all zones were skipped.
+ * had enough to begin with is a success without having been compacted: where no event reported it
+ * (config.suitable), the first reset is its own. 5.10 looks for a page even if all zones were
+ * skipped.
  */
 static __always_inline int compact_reset(void)
 {
@@ -248,7 +249,7 @@ static __always_inline int compact_migrated(u64 migrated, u64 failed)
 	return 0;
 }
 
-/* Of an allocation that has reclaimed. The last event has the last word. */
+/* For an allocation that has reclaimed. The last event decides. */
 static __always_inline int retry_decided(u32 order, bool yes)
 {
 	struct stalls_state *s = state_current();

@@ -14,7 +14,7 @@ const char *stalls_step_name(u8 kind);
 /* NULL: such steps have none. */
 const char *stalls_mode_name(u8 kind, u8 mode);
 const char *stalls_result_name(u8 kind, u8 result);
-/* Of the zones of a compaction, as the kernel says it; NULL for other steps. */
+/* The status of a compaction's zones, in the kernel's words; NULL for other steps. */
 const char *stalls_status_name(u8 kind, u8 result);
 /* "page fault", "THP fault", "syscall write", "kernel thread"; nothing where it is not known. */
 void stalls_trigger_add(struct str *out, u8 trigger, u8 order, s32 number, u32 pageblock_order);

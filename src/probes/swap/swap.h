@@ -96,7 +96,7 @@ RECORD(swap_agg, SWAP_AGG_FIELDS);
 	F(R, char[SWAP_NAME_LEN], name, NONE, "path, or the end of it")
 RECORD(swap_device, SWAP_DEVICE_FIELDS);
 
-/* A process with memory in swap: the same times. Of one without, it is not sent. */
+/* A process with memory in swap: at the same times. Not sent for a process without. */
 #define SWAP_OWNER_FIELDS(F, R)                                                                \
 	F(R, u32, tgid, ID, "process")                                                         \
 	F(R, u32, reserved, HIDDEN, "")                                                        \

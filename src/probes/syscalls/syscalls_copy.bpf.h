@@ -162,7 +162,7 @@ static __always_inline u32 copy_msg(struct copying *c, char *to, u32 room, u64 f
 	       copy_bytes(c, to + at, SYSCALLS_ADDRESS, m->name, m->name_len, SYSCALLS_ADDRESS);
 }
 
-/* Of select: what was kept, and what is there now. */
+/* select: what was kept, and what is there now. */
 static __always_inline u32 copy_sets(struct copying *c, const u64 *args, char *to, u32 room)
 {
 	struct syscalls_sets *s = (void *)to;
@@ -180,7 +180,7 @@ static __always_inline u32 copy_sets(struct copying *c, const u64 *args, char *t
 	return sizeof(*s);
 }
 
-/* Of pselect6: how its mask is given, and the mask. */
+/* pselect6: how its mask is given, and the mask. */
 static __always_inline u32 copy_mask(struct copying *c, char *to, u32 room, u64 from)
 {
 	u64 *words = (void *)to;
@@ -296,8 +296,8 @@ static __always_inline void begin_keep(const struct syscall_call *call, struct t
 
 #define EXEC_ARGV 32 /* texts that are copied at most, as strace shows */
 
-/* The texts of argv, one behind the other, as many as have room: of each one character more than is
- * shown, which tells that there are more. */
+/* The texts of argv, one behind the other, as many as fit: one character more of each than is
+ * shown, to know that there are more. */
 static __always_inline u32 argv_copy(struct exec_begun *e, u64 argv, struct copying *c)
 {
 	u64 p = 0;

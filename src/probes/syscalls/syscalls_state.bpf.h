@@ -20,7 +20,7 @@ u32 command_runs = 0;
 /* What is kept of a thread. */
 struct thread {
 	struct syscall_thread sys;
-	u64 side;   /* what tells that the thread has changed sides since this was found out: */
+	u64 side;   /* what shows that the thread has changed sides since: */
 	u64 cgroup; /* its control group */
 	u32 ring;   /* its ring plus one, 0: none yet */
 	u32 reserved;
@@ -50,7 +50,7 @@ static __always_inline bool call_failed(const struct syscall_call *call)
 	return call->ret < 0 && call->ret >= -4095;
 }
 
-/* What tells whether a thread is still in the control group it was in, at less cost than which. */
+/* A cheap test of whether a thread is still in the control group it was in. */
 static __always_inline u64 thread_side(const struct syscall_call *call)
 {
 	struct task_struct *task;

@@ -6,7 +6,7 @@
 
 extern const struct view syscalls_view;
 
-/* The man page's longer texts: what it tells, and what it printed. */
+/* The man page's longer texts: what it shows, and an example of its output. */
 extern const char syscalls_details[];
 extern const char syscalls_output[];
 

@@ -44,7 +44,7 @@ struct thp_config {
 	u64 high_pages; /* the sum of the zones' high watermarks, and a huge page; 0: not known */
 };
 
-/* Of the table of sums. */
+/* Key of the table of sums. */
 struct thp_key {
 	u32 tgid;
 	u32 tid;            /* 0 unless by thread */

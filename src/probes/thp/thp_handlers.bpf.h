@@ -171,7 +171,7 @@ static __always_inline int kswapd_end(void *ctx, u8 skip)
 	return 0;
 }
 
-/* Of huge order, whoever wants it: kswapd is not told for whom. */
+/* Reclaim for a huge order, whoever wants it: kswapd does not know for whom. */
 static __always_inline int kswapd_begin(void *ctx, u64 order, u8 skip)
 {
 	struct work *w;

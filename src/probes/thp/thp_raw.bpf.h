@@ -56,7 +56,7 @@ int raw_kswapd_sleep(struct bpf_raw_tracepoint_args *ctx)
 	return kswapd_end(ctx, RAW_FRAMES);
 }
 
-/* Of the classic record: it had the argument `writable` before referenced until 6.12. */
+/* The classic record: until 6.12 it had the argument `writable` before referenced. */
 struct trace_event_raw_mm_khugepaged_scan_pmd {
 	struct mm_struct *mm;
 	bool writable;

@@ -1,6 +1,8 @@
-/* What is told by nothing else: waits for the lock of an address space, and of writers for the
- * disk; and who makes what the kernel keeps a set of counters for, on each CPU. What the programs
- * and the probe agree on, and the records. */
+/*
+ * What no other probe sees: waits for the lock of an address space, writers that wait for the disk,
+ * and who makes the objects for which the kernel keeps per-CPU counters. What the programs and the
+ * probe agree on, and the records.
+ */
 #ifndef MEMWHY_PROBES_WAITS_H
 #define MEMWHY_PROBES_WAITS_H
 

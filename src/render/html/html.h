@@ -12,7 +12,7 @@
 void html_add_head(struct str *out, const struct report *r, bool again);
 /* Verdict and findings. */
 void html_add_findings(struct str *out, const struct report *r);
-/* What was not checked, what to run next, notes, and unless they were told before, methods. */
+/* What was not checked, what to run next, notes, and methods unless they came before. */
 void html_add_outlook(struct str *out, const struct report *r, bool again);
 /* The first rows of each table, for browsers without scripts. */
 void html_add_tables(struct str *out, const struct report *r);

@@ -33,12 +33,12 @@ enum mempolicy_mode {
 #define MODE_NUMA_BALANCING (1U << 13)
 #define MODE_FLAGS (MODE_STATIC_NODES | MODE_RELATIVE_NODES | MODE_NUMA_BALANCING)
 
-/* Of mbind; move_pages takes the last two. */
+/* Flags of mbind; move_pages takes the last two. */
 #define MOVE_STRICT 1U
 #define MOVE_OWN 2U /* MPOL_MF_MOVE */
 #define MOVE_ALL 4U
 
-/* Of get_mempolicy. */
+/* Flags of get_mempolicy. */
 #define GET_NODE 1U
 #define GET_ADDR 2U
 #define GET_MEMS_ALLOWED 4U

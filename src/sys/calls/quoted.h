@@ -6,10 +6,10 @@
 
 /* A byte in a string; an octal escape has three digits where `next` is a digit. */
 void byte_add(struct str *s, unsigned char c, char next);
-/* "text"; `cut`: there is more of it ("text"...). Of characters beyond ASCII those are left as they
- * are that text may have. */
+/* "text"; `cut`: there is more of it ("text"...). Printable characters beyond ASCII are left as
+ * they are. */
 void quoted_add(struct str *s, const char *p, u32 n, bool cut);
-/* "\x75\xde": of bytes that are no text. */
+/* "\x75\xde": for bytes that are not text. */
 void hexed_add(struct str *s, const char *p, u32 n, bool cut);
 
 #endif

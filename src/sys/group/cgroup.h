@@ -74,8 +74,8 @@ struct cgroup_id {
 struct cgroup_ids {
 	VEC(struct cgroup_id) list; /* by id */
 	bool truncated;             /* there were more than CGROUP_IDS_MAX */
-	/* Of cgroup_ids_renew: the time its walks took beyond their part, as of the last one's end,
-	 * and how many it made. */
+	/* For cgroup_ids_renew: the time its walks took beyond their share, when the last one
+	 * ended, and how many there were. */
 	u64 debt_ns, walked_ns;
 	u32 walks;
 };

@@ -17,8 +17,8 @@ struct container_names {
 };
 
 /*
- * Of a container by its id (64 digits), and of its pod by its UID (as in paths of groups, '_' for
- * '-' too). Either may be NULL. False: nothing is known of them.
+ * The names of a container by its id (64 digits), and of its pod by its UID (as in paths of groups,
+ * '_' for '-' too). Either may be NULL. False: nothing is known about them.
  */
 bool container_names_find(const char *id, const char *pod_uid, struct container_names *ret);
 

@@ -26,7 +26,7 @@ void klog_begin(struct klog *k, const char *text);
 /*
  * 1: *ret is the next line, with no sequence number. 0: there is none in this text. -EPIPE: the
  * last line given is gone, and others may be (overwritten, or cleared by dmesg -C); the next call
- * goes on behind them. Lines are told apart by their time, which the log keeps in order but for
+ * continues after them. Lines are distinguished by their time, which the log keeps in order but for
  * microseconds between CPUs.
  */
 int klog_next(struct klog *k, struct kmsg_record *ret);

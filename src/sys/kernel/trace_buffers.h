@@ -26,9 +26,9 @@ struct trace_buffers {
 
 void trace_buffers_free(struct trace_buffers *t);
 /* What buffer_total_size_kb or buffer_size_kb says: "1408". In bytes; 0: it has not been taken yet
- * ("7 (expanded: 1408)"), or cannot be told ("X": the CPUs differ). */
+ * ("7 (expanded: 1408)"), or is not one number ("X": the CPUs differ). */
 u64 trace_buffer_size_parse(const char *text);
-/* Replaces what ret held; nothing where tracefs cannot be had. -ENOMEM. */
+/* Replaces what ret held; empty where tracefs is unavailable. -ENOMEM. */
 int trace_buffers_read(struct trace_buffers *ret);
 
 #endif

@@ -56,8 +56,8 @@ int tracepoint_symbols_parse(
 const struct tracepoint_field *tracepoint_format_field(
 	const struct tracepoint_format *format, const char *name);
 
-/* Of the tracepoint category:name, with dir from tracefs_find(). 0, -ENOENT, -EACCES, -EINVAL for
- * a name with a slash. */
+/* The id of the tracepoint category:name, with dir from tracefs_find(). 0, -ENOENT, -EACCES,
+ * -EINVAL for a name with a slash. */
 int tracepoint_id_read(const char *dir, const char *category, const char *name, u64 *ret);
 int tracepoint_format_read(
 	const char *dir, const char *category, const char *name, struct tracepoint_format *ret);

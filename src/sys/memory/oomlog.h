@@ -86,14 +86,14 @@ struct oomlog {
 
 enum oomlog_event {
 	OOMLOG_NOTHING,
-	OOMLOG_KILL,      /* kill; tasks and zones, if it is the first that they were told for */
+	OOMLOG_KILL,      /* kill; tasks and zones, if it is the first one that has them */
 	OOMLOG_NO_VICTIM, /* kill, without a victim */
 	OOMLOG_REAPED,    /* reaped */
 };
 
 /* All is valid until the next call. */
 enum oomlog_event oomlog_feed(struct oomlog *l, const char *line);
-/* Of a group it adds up to the group's use. false: the log did not say all that is needed. */
+/* For a group it adds up to the group's use. false: the log lacks something that is needed. */
 bool oomlog_ledger(const struct oomlog *l, u64 page_bytes, struct oomlog_ledger *ret);
 
 #endif

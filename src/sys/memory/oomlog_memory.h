@@ -1,6 +1,6 @@
 /*
- * What the kernel's log says of memory when it tells of an OOM kill: of the machine below
- * "Mem-Info:" (mm/show_mem.c), of a group below "Memory cgroup stats for" (mm/memcontrol.c). Fed
+ * What the kernel's log says about memory when it reports an OOM kill: the machine's below
+ * "Mem-Info:" (mm/show_mem.c), a group's below "Memory cgroup stats for" (mm/memcontrol.c). Fed
  * with lines one by one; owns the words of those lines, and what of a number another one counts
  * too.
  */

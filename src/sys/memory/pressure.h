@@ -23,10 +23,10 @@ struct pressure {
 
 /* -EINVAL without a line "some". */
 int pressure_parse(const char *text, struct pressure *ret);
-/* Of the machine: resource is "memory", "io" or "cpu". -ENOENT without CONFIG_PSI, -EOPNOTSUPP
- * when PSI is off (psi=1 on the kernel's command line switches it on). */
+/* The machine's pressure: resource is "memory", "io" or "cpu". -ENOENT without CONFIG_PSI,
+ * -EOPNOTSUPP when PSI is off (psi=1 on the kernel's command line switches it on). */
 int pressure_read(const char *resource, struct pressure *ret);
-/* Of a cgroup v2, by its directory (struct cgroup's dir). */
+/* A cgroup v2's, by its directory (struct cgroup's dir). */
 int pressure_read_cgroup(const char *dir, const char *resource, struct pressure *ret);
 
 #endif

@@ -40,7 +40,7 @@ struct zram_stat {
 
 /* -EINVAL when the line does not begin with three numbers. */
 int zram_stat_parse(const char *text, struct zram_stat *ret);
-/* Of the device with this path ("/dev/zram0"): -ENOENT where it is no zram. */
+/* The device with this path ("/dev/zram0"). -ENOENT: not a zram device. */
 int zram_stat_read(const char *path, struct zram_stat *ret);
 
 #endif

@@ -18,8 +18,9 @@ struct waste {
 	u32 untouched;   /* of the sampled, all zero: set aside in advance, not used in part */
 };
 
-/* Of the mappings that are not MADV_DONTDUMP; sample at most WASTE_SAMPLE_MAX. -EPERM: its memory
- * may not be read; -ENODATA: no huge page was found in them; or what the system call said. */
+/* Looks at mappings that are not MADV_DONTDUMP; sample: at most WASTE_SAMPLE_MAX. -EPERM: its
+ * memory may not be read; -ENODATA: no huge page was found in them; or what the system call said.
+ */
 int waste_estimate(int pid, const struct smaps *maps, u32 sample, struct waste *ret);
 /* From the share of zero-filled pages in each of n sampled huge pages. */
 void waste_compute(const double *shares, u32 n, u32 candidates, u64 huge_bytes, struct waste *ret);

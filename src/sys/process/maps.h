@@ -49,12 +49,12 @@ struct maps {
 
 void maps_free(struct maps *maps);
 /*
- * Replaces what ret held. Lines that are not mappings are skipped. An empty text is an empty
- * list (a kernel thread); -EINVAL when there was text but no mapping, -ENOMEM.
+ * Replaces what ret held. Lines that are not mappings are skipped. An empty text is an empty list
+ * (a kernel thread); -EINVAL when there was text but no mapping, -ENOMEM.
  *
- * Two things the file cannot tell: a path that itself ends in " (deleted)" or contains the four
+ * Two things the file does not show: a path that itself ends in " (deleted)" or contains the four
  * characters \012; and a memfd made with MFD_HUGETLB, which looks as any memfd does (numa_maps.h
- * tells it apart by `huge`).
+ * distinguishes it by `huge`).
  */
 int maps_parse(const char *text, struct maps *ret);
 /* -ESRCH or -ENOENT when the process is gone, -EACCES when it is not ours. */

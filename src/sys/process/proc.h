@@ -64,7 +64,7 @@ static inline bool proc_is_headless(const struct proc_stat *st)
 bool proc_has_ended(int pid);
 /* Are we in the first pid namespace, whose ids BPF programs see? There all processes are seen. */
 bool proc_namespace_is_first(void);
-/* Of one thread: its own faults and times, the process's sizes. */
+/* One thread: its own faults and times, the process's sizes. */
 int proc_task_stat_read(int pid, int tid, struct proc_stat *ret);
 /*
  * A thread through which the memory of a process can be read: the process itself, but where its

@@ -1,9 +1,10 @@
 /*
  * Where the memory of one process is, by NUMA node, where its threads run, and what decides that:
- * its policies, its cpuset, its CPUs. Of /proc/PID/numa_maps, task/TID/stat, status and cmdline.
+ * its policies, its cpuset, its CPUs. Read from /proc/PID/numa_maps, task/TID/stat, status and
+ * cmdline.
  *
  * Exact: pages, policies, what is allowed. Estimated: where threads ran; the CPU time of each
- * thread is taken to be of the node of the CPU that it was on last.
+ * thread is attributed to the node of the CPU that it last ran on.
  */
 #ifndef MEMWHY_SYS_WHEREABOUTS_H
 #define MEMWHY_SYS_WHEREABOUTS_H
@@ -23,7 +24,7 @@
 
 struct whereabouts {
 	u64 pages[WHEREABOUTS_NODES]; /* resident, of the base page size, hugetlb included */
-	/* Of them, those in mappings whose policy names the node that they are on. */
+	/* Those of the pages that are in mappings whose policy names the node they are on. */
 	u64 policy_pages[WHEREABOUTS_NODES];
 	u64 ran_ns[WHEREABOUTS_NODES]; /* CPU time of its threads */
 	u32 threads[WHEREABOUTS_NODES];
@@ -38,7 +39,8 @@ struct whereabouts {
 
 /*
  * maps: of the process, as numa_maps_read() has it. ran: the CPU time of each thread (u32 to u64)
- * up to the last look, to be told of since then, and brought up to date; NULL: since they began.
+ * up to the last look, to report what came since, and is brought up to date; NULL: since they
+ * began.
  */
 void whereabouts_read(int pid, const struct host *host, const struct numa_maps *maps,
 	struct groups *ran, struct whereabouts *ret);

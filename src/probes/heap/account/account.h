@@ -16,7 +16,7 @@
 #define ACCOUNT_SIZES 40 /* slots of the histogram, as in analysis/hist.h */
 #define ACCOUNT_TIMES 20 /* the same, of ms; the last has no end */
 
-/* Of estimates, in bytes squared: see account_variance_of(). */
+/* The variance of estimates, in bytes squared: see account_variance_of(). */
 struct account_variance {
 	double live, peak, bytes;
 };

@@ -22,14 +22,14 @@ struct news {
 	u32 kind;
 	u32 words; /* that follow */
 	u32 process;
-	u32 thread; /* in account.threads: who told of it; files are told of before the stacks */
+	u32 thread; /* in account.threads: who reported it; files are reported before the stacks */
 	u32 number; /* of a stack */
 	u32 program;
 	u64 v[]; /* NEWS_STACK: addresses, innermost first; NEWS_MODULE: as the program sent it;
 		  * NEWS_EVENTS: see event_writer_flush() */
 };
 
-/* Of struct news. */
+/* Addresses of struct news. */
 typedef VEC(u64) news_buffer;
 
 struct thread_name {

@@ -104,7 +104,7 @@ struct heap_block {
 	u32 weight; /* how many blocks it stands for */
 };
 
-/* Of a thread: what it did. */
+/* What a thread did. */
 struct heap_thread_sums {
 	u64 allocations, bytes, frees, freed_bytes, temporary;
 	u64 own_blocks, own_bytes; /* of its frees: those that it had allocated itself */

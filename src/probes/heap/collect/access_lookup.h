@@ -25,8 +25,8 @@ struct question {
 
 struct access_lookup {
 	bool on;
-	bool counts; /* faults are counted, nothing is told */
-	u64 held_ns; /* all accesses before were told of */
+	bool counts; /* faults are counted, nothing is reported */
+	u64 held_ns; /* all earlier accesses were reported */
 	u64 until;   /* the same, by the tracker's clock */
 	struct ticks clock;
 	VEC(struct question) questions;
@@ -37,7 +37,7 @@ struct access_lookup {
 	u32 newest;         /* id of the last one that was known when it was looked through */
 	size_t kept;        /* of forks and copies, when they were last looked through */
 	u64 asked, guessed; /* accesses; after the account had gone on */
-	u64 strangers;      /* faults of processes that never told of themselves */
+	u64 strangers;      /* faults of processes that never reported in */
 	u64 woken_ms;
 	struct heap_process *recent[ANSWERS_RECENT]; /* by pid: who was found last */
 };

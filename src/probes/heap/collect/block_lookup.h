@@ -22,7 +22,7 @@
 struct ring_reader;
 struct heap_process;
 
-/* An access. Of page faults (residence.h) it is also known: */
+/* An access. For page faults (residence.h) also: */
 struct touch {
 	u64 address;
 	u64 time_ns;
@@ -34,7 +34,7 @@ struct touch {
 
 enum block_lookup_what { TOUCHED_HELD, TOUCHED_FREED, TOUCHED_RESIZED };
 
-/* A block to be told of. */
+/* A block to report. */
 struct block_lookup_block {
 	u8 what;  /* enum touched_what */
 	s16 node; /* where the thread ran; -1: not known */
@@ -58,9 +58,9 @@ struct block_lookup_node {
 
 struct block_lookup {
 	block_lookup_buffer *out; /* borrowed */
-	u64 least_bytes;          /* smaller blocks are not told of */
+	u64 least_bytes;          /* smaller blocks are not reported */
 	struct ranges big;        /* blocks above ACCOUNT_SMALL */
-	struct groups told;       /* address -> u8: a block there was told of, and lives */
+	struct groups told;       /* address -> u8: a block there was reported, and lives */
 	VEC(struct block_lookup_node) nodes; /* where threads went, in the order of time */
 	u64 resizes_left; /* that may be told of: of blocks seen to be used, not of all there are */
 };

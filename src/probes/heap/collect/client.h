@@ -26,8 +26,8 @@ bool clients_take(struct clients *c, u32 number, const struct track_tokens *t, i
 /* It did not wait for an answer. */
 bool client_has_gone(int client);
 int client_send(int to, int file, int marks, const struct track_tokens *t);
-/* Of processes that have not ended: what this pid was before its exec; else the one that started
- * it, where that is known. 0: none. ppid: 0 where it is not known. */
+/* Among processes that have not ended: what this pid was before its exec; else the one that started
+ * it, if known. 0: none. ppid: 0 where it is not known. */
 u32 client_before(struct heap_process *const *all, size_t n, pid_t pid, pid_t ppid);
 
 #endif

@@ -44,7 +44,8 @@ static inline u64 collector_now_ms(void)
 	return clock_mono_ns() / NSEC_PER_MSEC;
 }
 
-/* Of its thread, that waits for it: `what` is an id of a process, or more than any. */
+/* Adds fd to what the collector's thread waits for. `what`: the id of a process, or above all ids.
+ */
 int collector_watch(struct collector *c, int fd, u64 what);
 /* As program.found. */
 struct heap_process *collector_process_found(struct tracked_program *program, u32 index, void *arg);
@@ -58,15 +59,15 @@ void collector_alive_look(struct collector *c);
 
 /* Locked: see access_lookup.h. */
 int collector_answers_settle(struct collector *c, u64 time_ns);
-/* Of its thread, in each turn, locked: faults so far are counted. */
+/* By the collector's thread, in each turn, locked: counts the faults so far. */
 int collector_faults_turn(struct collector *c);
 /* … the last time. */
 int collector_faults_end(struct collector *c);
 /* … and after the rings were read: looks at processes that are due. */
 int collector_faults_look(struct collector *c, u64 now_ms);
-/* Of a program that waits for us. -ENOMEM. */
+/* For a program that waits for us. -ENOMEM. */
 int collector_faults_image(struct collector *c, struct tracked_program *program);
-/* Of a process that is new. */
+/* For a new process. */
 int collector_faults_process(
 	struct collector *c, struct tracked_program *program, struct heap_process *p);
 void collector_faults_free(struct collector *c);

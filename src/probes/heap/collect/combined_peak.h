@@ -1,7 +1,8 @@
 /*
- * What all processes held together. Their rings are read one after the other, so the order of what
- * two processes do is known to a turn of the reader (a few ms). The peak is therefore as seen turn
- * by turn, beside a bound that it cannot have been above. Of one process both are its own peak.
+ * What all processes held at once. Their rings are read one after the other, so the order of what
+ * two processes do is known only to a turn of the reader (a few ms). The peak is therefore the
+ * largest sum seen in any turn, with an upper bound beside it. For one process both are its own
+ * peak.
  */
 #ifndef MEMWHY_PROBES_HEAP_COLLECT_COMBINED_PEAK_H
 #define MEMWHY_PROBES_HEAP_COLLECT_COMBINED_PEAK_H

@@ -20,9 +20,9 @@ struct heap_names {
 
 /* s: zeroed. */
 void heap_names_init(struct heap_names *s);
-/* Takes what was told since the last call. 0 or -errno */
+/* Takes what arrived since the last call. 0 or -errno */
 int heap_names_take(struct heap_names *s, struct capture *c, struct collector *collector);
-/* The id of its REC_STACK; 0: it was not told. */
+/* The id of its REC_STACK; 0: it was not sent. */
 u32 heap_names_stack(const struct heap_names *s, u32 program, u32 number);
 void heap_names_free(struct heap_names *s);
 

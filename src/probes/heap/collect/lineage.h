@@ -1,8 +1,7 @@
 /*
- * The processes of a command, from what the kernel tells of them: forks, execs, files mapped as
- * code, network namespaces, ends. So it knows programs that live for a moment, and processes that
- * have left their parents. Decides whether the preload library was in a program, not why it was
- * not.
+ * The processes of a command, from the kernel's events: forks, execs, files mapped as code, network
+ * namespaces, ends. So it knows programs that live for a moment, and processes that have left their
+ * parents. Decides whether the preload library was in a program, not why it was not.
  */
 #ifndef MEMWHY_PROBES_HEAP_COLLECT_LINEAGE_H
 #define MEMWHY_PROBES_HEAP_COLLECT_LINEAGE_H
@@ -30,7 +29,7 @@ struct lineage;
 int lineage_open(pid_t root, struct lineage **ret);
 /* Readable while half of a ring is full; -1: there are no more. */
 int lineage_fd(const struct lineage *l, size_t i);
-/* Takes what was told; all: up to now, when what is asked about has ended. -ENOMEM */
+/* Takes the events; all: up to now, when what is asked about has ended. -ENOMEM */
 int lineage_take(struct lineage *l, bool all);
 /* Programs that ended, or became others, without the library. False: no more. */
 bool lineage_over(struct lineage *l, struct lineage_program *ret);

@@ -52,8 +52,11 @@ int ring_reader_run(struct ring_reader *c, u64 limit, u64 now_ms, news_buffer *n
 u64 ring_reader_time(const struct ring_reader *c);
 /* Where nothing came for long, an event may have begun here that is never finished. */
 void ring_reader_unblock(struct ring_reader *c, bool at_once);
-/* Of all rings: what bears no time, or one up to `until`, in units of the tracker. Words read, or
- * -ENOMEM. now_ms: what they are booked at, never before what was read earlier. */
+/*
+ * Reads from all rings what has no time, or a time up to `until`, in the tracker's units. Returns
+ * the words read, or -ENOMEM. now_ms: the time they are booked at, never before that of what was
+ * read earlier.
+ */
 s64 ring_readers_read_until(
 	struct ring_reader *const *readers, size_t n, u64 until, u64 now_ms, news_buffer *news);
 /* Everything there is, when nobody writes any more. */
@@ -62,7 +65,7 @@ int ring_readers_finish(
 /* Did it have to wait for room since the last call? held: or would it soon? No, where it was given
  * another ring, or all there is. */
 bool ring_reader_wants(struct ring_reader *c, bool held);
-/* It may go on in this ring, which is empty; 0: there is none to be had. */
+/* It may go on in this ring, which is empty; 0: there is none. */
 void ring_reader_give(struct ring_reader *c, u32 grown);
 /* Has it gone on there, or will it never? */
 void ring_reader_turn(struct ring_reader *c);

@@ -36,7 +36,7 @@ struct untracked_process {
 	char comm[COMM_LEN];
 };
 
-/* Of one name, for one reason. */
+/* Programs of one name, untracked for one reason. */
 struct untracked_programs {
 	u32 pid; /* the last one's */
 	u32 n;

@@ -1,6 +1,6 @@
 /*
- * Allocations and frees in their order as few bytes, and back. An event is a symbol: an allocation
- * is its stack, size and slack; a free tells its block by its number in the order of allocation,
+ * Allocations and frees in their order, to few bytes and back. An event is a symbol: an allocation
+ * is its stack, size and slack; a free names its block by its number in the order of allocation,
  * from the newest one back or from the last one freed on, whichever is nearer. A symbol is
  * predicted by what followed the last 8, 4 and 2 symbols of the same thread; a run that the first
  * of these predicts costs its length. Who does it, and when, changes seldom, and is told where it
@@ -23,7 +23,7 @@ enum heap_event_what {
 
 struct heap_event {
 	u8 what;    /* enum heap_event_what */
-	u32 thread; /* number of it, in the order they were told of */
+	u32 thread; /* its number, in the order of their reports */
 	u32 tid;    /* of THREAD */
 	u32 stack;  /* of an allocation; at most HEAP_EVENT_STACK */
 	u64 slack;  /* of an allocation: usable / 8 - size / 8 */
@@ -111,7 +111,7 @@ int event_decoder_chunk(struct event_decoder *d, const u8 *bytes, size_t n);
 /* 1: an event; 0: the chunk ends; -EBADMSG: it is damaged; -ENOMEM. */
 int event_decoder_next(struct event_decoder *d, struct heap_event *ret);
 /* The same, of up to `most` events of one thread at one time, or of one that is THREAD: thread and
- * ms are told of the first one only. *ret_n, on failure too: how many there are. */
+ * ms are given with the first one only. *ret_n, on failure too: how many there are. */
 int event_decoder_run(struct event_decoder *d, struct heap_event *to, u32 most, u32 *ret_n);
 void event_decoder_free(struct event_decoder *d);
 

@@ -1,6 +1,6 @@
 /*
- * Private to the coder and the decoder of events: what both know of a symbol, and what they expect
- * next. See event_code.h.
+ * Private to the coder and the decoder of events: what both know about a symbol, and what they
+ * expect next. See event_code.h.
  *
  * A symbol in 64 bits: what it is in the lowest three (enum symbol_kind); of an allocation its
  * stack (22), slack (9) and size (30) above them, of a free the distance to its block. A size or

@@ -65,7 +65,7 @@ int heap_mappings_init(struct heap_mappings *m, const struct view *v, const stru
 	struct err *err);
 int heap_mapping_feed(struct heap_mappings *m, const struct heap_mapping *r);
 int heap_mapped_feed(struct heap_mappings *m, const struct heap_mapped *r);
-/* Of a process; NULL: it mapped nothing. */
+/* What a process mapped; NULL: nothing. */
 const struct heap_mapped *heap_mapped_find(const struct heap_mappings *m, u32 process);
 /* total_of: what is known of a process by its number, or NULL. */
 int heap_mappings_report(struct heap_mappings *m, struct report *r,

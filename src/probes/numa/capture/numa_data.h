@@ -1,6 +1,6 @@
 /*
  * Private to the capture of numa: the variables of ELF files. Remembers where the data of files is
- * mapped, and tells of the variables there when the first sample falls on it.
+ * mapped, and sends the variables there when the first sample falls on it.
  */
 #ifndef MEMWHY_PROBES_NUMA_CAPTURE_DATA_H
 #define MEMWHY_PROBES_NUMA_CAPTURE_DATA_H

@@ -1,7 +1,6 @@
 /*
- * Private to the capture of numa: what there was before. The mappings of a process are told when it
- * is first heard of, and anew when it ran another program; a thread when it is first heard of. Owns
- * which were told.
+ * Private to the capture of numa: what existed before. The mappings of a process are sent when it
+ * is first seen, and again after an exec; a thread when it is first seen. Owns which were sent.
  */
 #ifndef MEMWHY_PROBES_NUMA_CAPTURE_KNOWN_H
 #define MEMWHY_PROBES_NUMA_CAPTURE_KNOWN_H

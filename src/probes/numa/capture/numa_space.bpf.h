@@ -9,7 +9,7 @@
 #include "probes/numa/capture/numa_ring.bpf.h"
 #include "sys/calls/mempolicy_abi.h"
 
-/* Of x86-64. */
+/* Numbers of x86-64. */
 enum {
 	CALL_MMAP = 9,
 	CALL_MUNMAP = 11,

@@ -24,7 +24,7 @@ void numa_topology_free(struct numa_topology *t);
  * Only `node N` and `cpus LIST` are needed; `cpus -` for a node without. -EINVAL says which line.
  */
 int numa_topology_parse(const char *text, struct numa_topology *ret, struct err *err);
-/* Of the machine we are on. What sysfs does not tell is not known. */
+/* The topology of this machine. What sysfs does not show is not known. */
 int numa_topology_read(struct numa_topology *ret);
 int numa_topology_send(struct capture *c, const struct numa_topology *t);
 

@@ -2,7 +2,7 @@
  * First touch: page faults at their end (PERF_COUNT_SW_PAGE_FAULTS_MIN), one in NUMA_TOUCH_PERIOD.
  * The access has just put a page there, or got a copy of its own, on the node that is read from the
  * page tables; or it mapped a file's page that was in the page cache, or made one writable: these
- * are not told apart, as that would cost a program at each fault.
+ * are not distinguished, as that would cost a program at each fault.
  */
 #ifndef MEMWHY_PROBES_NUMA_CAPTURE_TOUCH_BPF_H
 #define MEMWHY_PROBES_NUMA_CAPTURE_TOUCH_BPF_H

@@ -8,7 +8,7 @@
 #include "capture/attach.h"
 #include "capture/capture.h"
 
-/* Hint faults and pages moved: what /proc/vmstat has, less what was told of. */
+/* Hint faults and pages moved: what /proc/vmstat has, less what was sent. */
 struct numa_untold {
 	s64 hints, pages;
 	bool known;

@@ -143,11 +143,11 @@ void numa_feed_free(struct numa_feed *f);
 u32 numa_objects(const struct numa_feed *f); /* numbers of objects are below */
 /* false: there is none of this number, or none that was ever touched. */
 bool numa_object(const struct numa_feed *f, u32 object, struct object *ret);
-/* Also one that no access touched, but of which something else is told (numa_places()). */
+/* Includes objects that no access touched but that have other data (numa_places()). */
 bool numa_object_any(const struct numa_feed *f, u32 object, struct object *ret);
 u32 numa_threads(const struct numa_feed *f);
 const struct numa_thread *numa_thread(const struct numa_feed *f, u32 thread);
-/* NUMA_NONE: there is none. Of a tid that was given again: the last one. */
+/* NUMA_NONE: there is none. If the tid was reused, the last one. */
 u32 numa_thread_find(const struct numa_feed *f, u32 tgid, u32 tid);
 
 /* A walk over accesses in the order of time. */

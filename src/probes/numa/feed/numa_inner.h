@@ -71,7 +71,7 @@ static inline u64 numa_thread_name(u32 tgid, u32 tid)
 
 /* numa_apply.c: a record whose time has come. late: after it was settled. */
 int numa_apply(struct numa_feed *f, const struct rec *r, bool late);
-/* Of a record from anywhere: is what it says possible? */
+/* Is what a record says possible, wherever it comes from? */
 bool numa_record_good(const struct rec *r);
 /* numa_refine.c: accesses to variables get those as objects. */
 int numa_variable_add(struct numa_feed *f, const struct numa_variable *r);

@@ -1,6 +1,6 @@
 /*
  * Memory that a policy or a cpuset keeps on other nodes than the threads that use it. Hint faults
- * do not see it, as balancing leaves it alone: it is told by where its pages are and where the
+ * do not see it, as balancing leaves it alone: it shows in where its pages are and where the
  * process ran (analysis/placement.h), with the call that bound it where that was seen.
  */
 #ifndef MEMWHY_PROBES_NUMA_JUDGE_BOUND_H

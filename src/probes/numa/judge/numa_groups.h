@@ -65,7 +65,7 @@ struct numa_hint_stats {
 };
 
 struct numa_site {
-	u64 start; /* where nothing else tells objects apart */
+	u64 start; /* where nothing else distinguishes objects */
 	u32 kind;  /* enum object_kind */
 	u32 stack, name, file;
 	u32 tgid;   /* 0: of several processes, it may be */
@@ -109,7 +109,7 @@ struct numa_groups {
 	u64 *matrix;    /* NUMA_NODES * NUMA_NODES: accesses, by node of CPU, then of page */
 };
 
-/* What tells this object's origin from others'; by_object: the object itself. */
+/* What distinguishes this object's origin from others'; by_object: the object itself. */
 struct numa_site numa_site_of(const struct object *o, u32 object, bool by_object);
 /* by_object: each object a group of its own. 0 or -ENOMEM. */
 int numa_groups_make(struct numa_feed *f, bool by_object, struct numa_groups *ret);
