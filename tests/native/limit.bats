@@ -12,16 +12,6 @@ setup() {
 	[ -z "$v1" ] || limit_file=memory.limit_in_bytes
 	group=$mount/memwhy-limit-$$
 	mkdir "$group"
-	[ -z "${MEMWHY_VM-}" ] || switch_often
-}
-
-# An emulated CPU keeps its translations until it goes to another process, whoever clears accessed bits: of a
-# program that has it to itself, as on two nodes, it would set none again.
-switch_often() {
-	local cpu
-	for cpu in $(seq 0 $(($(nproc) - 1))); do
-		taskset -c "$cpu" sh -c 'while sleep 0.2; do :; done' 3>&- &
-	done
 }
 
 # The file of the workload is on a disk: pages of a tmpfs cannot be evicted.

@@ -61,8 +61,7 @@ static bool is_starved(const struct limit_facts *f)
 }
 
 /* Whatever runs touches its stack. So nothing ran, which says nothing of when it does; or a CPU
- * that ran nothing else kept its translations, and then it does not set the bits again (clear_refs
- * does not flush them, fs/proc/task_mmu.c). */
+ * that was not reached did not set the bits again (sys/process/tlb.h). */
 static bool is_unseen(const struct limit_facts *f)
 {
 	return f->mapped.h.kind && !f->mapped.anon_bytes && f->last.anon_bytes;

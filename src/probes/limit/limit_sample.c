@@ -13,12 +13,14 @@
 #include "capture/proc_scope.h"
 #include "probes/limit/limit.h"
 #include "probes/limit/limit_opts.h"
+#include "sys/host.h"
 #include "sys/keyvals.h"
 #include "sys/memory/diskstats.h"
 #include "sys/memory/pressure.h"
 #include "sys/process/maps.h"
 #include "sys/process/proc.h"
 #include "sys/process/smaps.h"
+#include "sys/process/tlb.h"
 #include "sys/root.h"
 
 #define EVERY_NS NSEC_PER_SEC
@@ -34,8 +36,10 @@ struct limit_sampler {
 	struct str text;
 	struct maps maps;
 	struct smaps_all rss;
+	struct host host;
 	u64 begin_ns, next_ns;
 	u32 refused, not_cleared;
+	u32 cpus_left; /* which may still remember what was cleared */
 	u64 slowest_ns;
 	bool works;
 	bool keeps_bits; /* --keep-bits */
@@ -186,7 +190,7 @@ static int group_send(struct capture *c, struct limit_sampler *s, u64 now)
 	r.dir = names_string(c->names, s->group.dir);
 	r.elapsed_ns = now - s->begin_ns;
 	r.version = (u32)m.version;
-	r.cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
+	r.cpus = s->host.cpus;
 	r.usage_bytes = m.usage_bytes;
 	r.limit_bytes = m.limit_bytes;
 	r.high_bytes = m.high_bytes;
@@ -230,12 +234,25 @@ static int end_tell(struct capture *c, const struct limit_sampler *s)
 			"what %u processes of the group touch through their page tables: they may "
 			"not be looked at",
 			MAX(s->refused, s->not_cleared));
+	if (!rc && s->cpus_left)
+		rc = capture_note(c, NOTE_NOT_CHECKED,
+			"what was touched on %u CPUs, in part: memwhy could not run there, and "
+			"they may remember which pages they had accessed before",
+			s->cpus_left);
 	if (!rc && s->slowest_ns > SLOW_NS)
 		rc = capture_note(c, NOTE_INFO,
 			"reading the mappings of the group's processes took up to %llu ms, in "
 			"which their page faults may have waited",
 			s->slowest_ns / NSEC_PER_MSEC);
 	return rc;
+}
+
+/* All processes of the group begin anew. */
+static int bits_clear_all(struct limit_sampler *s)
+{
+	int rc = processes_each(s, NULL);
+
+	return rc ? rc : tlb_forget(&s->host.cpus_online, &s->cpus_left);
 }
 
 static int limit_open(struct capture *c, void *state, struct err *err)
@@ -255,8 +272,9 @@ static int limit_open(struct capture *c, void *state, struct err *err)
 	if (rc == -ENOENT || rc == -EOPNOTSUPP)
 		return err_set(err, rc, "limit: the group has no memory controller");
 	s->keeps_bits = c->opts && OPTS_OF(struct limit_opts, c->opts)->keep_bits;
+	host_read(&s->host);
 	if (!rc && !s->keeps_bits)
-		rc = processes_each(s, NULL);
+		rc = bits_clear_all(s);
 	s->works = !rc;
 	s->begin_ns = clock_mono_ns();
 	if (!rc && s->keeps_bits)
