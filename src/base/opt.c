@@ -66,6 +66,13 @@ static int opt_unknown(const struct opt_args *a, const char *arg)
 		    : err_hint(err, "--help lists the options");
 }
 
+/* "a,", ",a", "a,,b": where a list is taken, which its description shows by a comma. */
+static bool has_empty_word(const struct opt *o, const char *value)
+{
+	return strchr(o->arg, ',') &&
+	       (*value == ',' || strstr(value, ",,") || value[strlen(value) - 1] == ',');
+}
+
 static int opt_store(const struct opt *o, void *dst, const char *value, struct err *err)
 {
 	void *at = (char *)dst + o->offset;
@@ -76,8 +83,12 @@ static int opt_store(const struct opt *o, void *dst, const char *value, struct e
 		*(bool *)at = true;
 		return 0;
 	case OPT_STRING:
-		if (!*value) {
-			err_set(err, -EINVAL, "--%s: the value is empty", o->name);
+		if (!*value || has_empty_word(o, value)) {
+			if (*value)
+				err_set(err, -EINVAL, "--%s: '%.40s' has an empty word", o->name,
+					value);
+			else
+				err_set(err, -EINVAL, "--%s: the value is empty", o->name);
 			return err_hint(err, "--%s %s: %s", o->name, o->arg, o->help);
 		}
 		*(const char **)at = value;

@@ -21,7 +21,8 @@ struct opt {
 	char letter;        /* 0: none */
 	u8 type;            /* enum opt_type */
 	size_t offset;      /* in the struct given to opt_parse */
-	const char *arg;    /* what the help calls its value; NULL for a flag */
+	const char *arg;    /* what the help calls its value; NULL for a flag. With a comma: a
+			       list, in which no word is empty */
 	const char *help;   /* one line or more, wrapped by the help */
 	const char *values; /* the words it takes, separated by spaces, or NULL; for completion */
 };

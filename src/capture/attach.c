@@ -407,7 +407,9 @@ static int load_failed(struct err *err, int rc)
 			said[0] ? ")" : "");
 	if (err)
 		err->code = code;
-	if (v->program[0])
+	if (rights_kernel_is_locked())
+		rights_hint(err);
+	else if (v->program[0])
 		err_hint(err, "it says: %s (`memwhy doctor` has all that it refuses)", v->words);
 	else if (rc == -EFBIG)
 		err_hint(err, "raise the limit on file sizes: ulimit -f");

@@ -147,14 +147,14 @@ int capture_refused(struct capture *c, const char *data, const char *why, int rc
 {
 	bool denied = rc == -EPERM || rc == -EACCES;
 
-	return missing_send(c, data, why, denied && !rights_are_root() ? RIGHTS_ROOT : needs,
+	return missing_send(c, data, why, denied && !rights_are_root() ? rights_needs() : needs,
 		denied ? METHOD_REFUSED : 0);
 }
 
 int capture_not_permitted(struct capture *c, const char *data)
 {
 	return missing_send(
-		c, data, "not permitted to load BPF programs", RIGHTS_ROOT, METHOD_REFUSED);
+		c, data, "not permitted to load BPF programs", rights_needs(), METHOD_REFUSED);
 }
 
 int capture_not_of_others(struct capture *c, const char *data, const char *method)

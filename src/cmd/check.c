@@ -31,9 +31,8 @@ static void refused_tell(struct report *r)
 			r->findings.n, plural(r->findings.n));
 	r->verdict = report_text(r,
 		"INCOMPLETE: check was not permitted to look at everything (NOT CHECKED lists what "
-		"is missing), so there may be trouble it cannot see. %s. Run it as root, or see "
-		"`memwhy doctor`.",
-		seen);
+		"is missing), so there may be trouble it cannot see. %s. %s",
+		seen, report_refused_remedy(r));
 }
 
 void check_conclude(struct report *r)

@@ -47,8 +47,10 @@ static void not_recorded(struct report *r)
 static void conclude(struct report *r)
 {
 	if (report_is_refused(r))
-		r->verdict = "INCOMPLETE: top was not permitted to see everything (NOT CHECKED "
-			     "lists what is missing). Run it as root, or see `memwhy doctor`.";
+		r->verdict = report_text(r,
+			"INCOMPLETE: top was not permitted to see everything (NOT CHECKED lists "
+			"what is missing). %s",
+			report_refused_remedy(r));
 	else if (!r->stream->has_session)
 		r->verdict = "No verdict: nothing was recorded.";
 	else if (!stream_probe_active(r->stream, "processes"))

@@ -265,6 +265,8 @@ int finding_level_parse(const char *name, int *ret_level);
 void report_add_stream_notes(struct report *r);
 /* Was something not looked at for want of rights? */
 bool report_is_refused(const struct report *r);
+/* What to do about it, as a sentence. */
+const char *report_refused_remedy(const struct report *r);
 /* If so, empty tables do not say that there was nothing, and the verdict says that the report is
  * incomplete. Returns whether there were such tables. */
 bool report_tell_refused(struct report *r);

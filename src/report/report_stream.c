@@ -125,6 +125,19 @@ bool report_is_refused(const struct report *r)
 	return false;
 }
 
+const char *report_refused_remedy(const struct report *r)
+{
+	bool otherwise = false;
+
+	vec_each (m, &r->stream->methods) {
+		if (m->refused && !strncmp(m->needs, "root (", strlen("root (")))
+			return "Run it as root, or see `memwhy doctor`.";
+		otherwise |= m->refused && m->needs[0];
+	}
+	return otherwise ? "It takes more than root: see `memwhy doctor`."
+			 : "Run it as root, or see `memwhy doctor`.";
+}
+
 bool report_tell_refused(struct report *r)
 {
 	bool blind = false;
@@ -141,9 +154,10 @@ bool report_tell_refused(struct report *r)
 		r->verdict = report_text(
 			r, "INCOMPLETE: memwhy was not permitted to see all of it. %s", r->verdict);
 	else if (blind)
-		r->verdict =
+		r->verdict = report_text(r,
 			"INCOMPLETE: memwhy was not permitted to look, so what is not shown may "
-			"still be there. Run it as root, or see `memwhy doctor`.";
+			"still be there. %s",
+			report_refused_remedy(r));
 	return blind;
 }
 

@@ -22,7 +22,13 @@ bool rights_are_root(void);
 bool rights_over_others(void);
 /* The remedy where a process may not be looked into; none for other errors. Returns err->code. */
 int rights_over_others_hint(struct err *err);
-/* The remedy where loading BPF programs was refused. Returns err->code. */
+/* What it takes where loading BPF programs was refused, in up to 60 bytes: RIGHTS_ROOT for a user
+ * who is not root, else what refuses it to root. */
+const char *rights_needs(void);
+/* The same as a remedy. Returns err->code. */
 int rights_hint(struct err *err);
+/* Does the kernel keep its memory from root, too (lockdown=confidentiality, kernel_lockdown(7))?
+ * False where it does not say so. */
+bool rights_kernel_is_locked(void);
 
 #endif

@@ -86,9 +86,12 @@ handed_on() { # COMMAND
 	recording_make good.mw
 	for list in $$, ,$$ $$,,$$ ,; do
 		try mw_error 2 faults -p $list --for 50ms
-		[[ $stderr == *"-p: '' is not a process id"* ]] || try refuse "-p $list"
+		[[ $stderr == *"--pid: '$list' has an empty word"* ]] || try refuse "-p $list"
 		try mw_error 2 faults -p $list --input good.mw
 	done
+	try mw_error 2 faults --by comm, --for 50ms
+	try mw_error 2 record --probes faults, --for 50ms list.mw
+	[ ! -e list.mw ]
 	head -c $(($(stat -c %s good.mw) / 2)) good.mw >cut.mw
 	for c in $(commands_alone); do
 		mw "$c" --input cut.mw

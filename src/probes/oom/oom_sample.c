@@ -330,7 +330,7 @@ static int log_tell(struct capture *c, const struct kmsg *log, int rc)
 		return capture_method(c, OOM_LOG_DATA, kmsg_name(log), NULL);
 	snprintf(why, sizeof(why), "/dev/kmsg: %s", strerror(-rc));
 	/* Kills are seen without it: what is missing is no reason to doubt their number. */
-	return capture_missing(c, OOM_LOG_DATA, why, rights_are_root() ? NULL : RIGHTS_ROOT);
+	return capture_missing(c, OOM_LOG_DATA, why, rights_are_root() ? NULL : rights_needs());
 }
 
 /* Kills from before: whoever comes after one wants to know of it. */

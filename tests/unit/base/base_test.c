@@ -127,7 +127,7 @@ struct parsed {
 
 static const struct opt opts[] = {
 	{"quiet", 'q', OPT_FLAG, offsetof(struct parsed, quiet), NULL, "", NULL},
-	{"by", 0, OPT_STRING, offsetof(struct parsed, by), "KEY", "", NULL},
+	{"by", 0, OPT_STRING, offsetof(struct parsed, by), "KEY[,KEY]", "", NULL},
 	{"stacks", 0, OPT_OPTIONAL, offsetof(struct parsed, stacks), "KIND", "", NULL},
 	{"for", 'f', OPT_DURATION, offsetof(struct parsed, time_ns), "TIME", "", NULL},
 	{"limit", 'n', OPT_COUNT, offsetof(struct parsed, count), "N", "", NULL},
@@ -179,6 +179,10 @@ static void test_options(void **unused)
 	assert_int_equal(PARSE("--by"), -EINVAL);
 	assert_int_equal(PARSE("-z"), -EINVAL);
 	assert_int_equal(PARSE("--for", "-3s"), -EINVAL);
+	assert_int_equal(PARSE("--by", "a,"), -EINVAL);
+	assert_string_equal(err.msg, "--by: 'a,' has an empty word");
+	assert_int_equal(PARSE("--by", ",a"), -EINVAL);
+	assert_int_equal(PARSE("--by", "a,,b"), -EINVAL);
 }
 
 /* Options of a part of the program go into a struct of its own; a name that both have is the
