@@ -10,7 +10,9 @@
 
 #define AHEAD 12       /* words: what an event in so many words' time needs is fetched now */
 #define PUBLISH 512    /* words: how often the writer is told of the room there is */
-#define QUIET_MS 50    /* a writer that was interrupted in the middle of an event is back by then */
+#define QUIET_MS 50    /* between two looks for an event that was never finished */
+#define GAP_GREW 2     /* looks at which there was more behind it than before */
+#define GAP_MS 2000    /* without that */
 #define LOST_WORDS 512 /* at most, of an event that was never finished; no ring is smaller */
 #define NEAR_WORDS 256 /* more than a thread writes in TRACK_EARLY */
 #define MODULE_WORDS 256
@@ -469,9 +471,45 @@ u64 ring_reader_time(const struct ring_reader *c)
 	return event_time(c, word);
 }
 
+/* Words behind a gap; *ret_first: how far the first of an event is. */
+static u32 words_behind(const struct ring_reader *c, u64 *ret_first)
+{
+	u32 n = 0;
+
+	*ret_first = 0;
+	for (u64 i = 1; i < LOST_WORDS; i++) {
+		u64 word = word_get(c, c->tail + i);
+
+		n += word != 0;
+		if (!*ret_first && word & TRACK_KIND_MASK)
+			*ret_first = i;
+	}
+	return n;
+}
+
+/*
+ * Is its writer gone for good? A signal handler that interrupts an event writes behind it, and so
+ * does a thread that never returns to one. The first returns, though on a busy machine its thread
+ * may have no CPU for long; the second goes on to write.
+ */
+static bool gap_is_lost(struct ring_reader *c, u32 behind, u64 now_ms)
+{
+	struct ring_gap *g = &c->gap;
+
+	if (!g->behind || g->at != c->tail) {
+		*g = (struct ring_gap){.at = c->tail, .since_ms = now_ms, .behind = behind};
+		return false;
+	}
+	g->grew += behind > g->behind;
+	g->behind = behind;
+	return g->grew >= GAP_GREW || now_ms - g->since_ms >= GAP_MS ||
+	       word_get(c, c->tail + (c->mask + 1) / 2);
+}
+
 void ring_reader_unblock(struct ring_reader *c, bool at_once)
 {
-	u64 now_ms;
+	u64 now_ms, first;
+	u32 behind;
 
 	if (word_get(c, c->tail)) {
 		c->quiet_ms = 0;
@@ -483,13 +521,12 @@ void ring_reader_unblock(struct ring_reader *c, bool at_once)
 	if (!at_once && now_ms - c->quiet_ms < QUIET_MS)
 		return;
 	c->quiet_ms = now_ms;
-	for (u64 i = 1; i < LOST_WORDS; i++)
-		if (word_get(c, c->tail + i) & TRACK_KIND_MASK) {
-			/* Written since, and before what is behind it? Then that is seen by now. */
-			if (word_get(c, c->tail))
-				return;
-			c->process->dropped++;
-			words_clear(c, i);
-			return;
-		}
+	behind = words_behind(c, &first);
+	/* Written since, and before what is behind it? Then that is seen by now. */
+	if (!first || word_get(c, c->tail))
+		return;
+	if (!gap_is_lost(c, behind, now_ms) && !at_once)
+		return;
+	c->process->dropped++;
+	words_clear(c, first);
 }

@@ -11,6 +11,14 @@
 #include "probes/heap/collect/tracked_program.h"
 #include "probes/heap/collect/block_lookup.h"
 
+/* What was seen behind an event that is not finished. */
+struct ring_gap {
+	u64 at; /* its place, a tail */
+	u64 since_ms;
+	u32 behind; /* words; 0: nothing was seen */
+	u32 grew;   /* how often it was more than before */
+};
+
 struct ring_reader {
 	u64 *ring;
 	u64 mask;
@@ -20,7 +28,8 @@ struct ring_reader {
 	u64 slack;     /* the same, see TRACK_SLACK */
 	u64 swept;     /* tail at the last sweep */
 	u64 read;      /* tail at the last turn */
-	u64 quiet_ms;  /* when it was first seen empty; 0: it was not */
+	u64 quiet_ms;  /* when it was first seen empty, or looked at since; 0: it was not */
+	struct ring_gap gap;
 	u64 name_ms;   /* when its thread's name is to be read again */
 	u64 name_wait_ms;
 	struct track_slot *slot;

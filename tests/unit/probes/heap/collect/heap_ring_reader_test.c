@@ -289,11 +289,60 @@ static void an_event_never_finished_is_passed(void **state)
 	put(r, 0, 8ULL << TRACK_SIZE_SHIFT);
 	assert_int_equal(rig_read_some(r, 1, 1), 0);
 	assert_int_equal(r->process.account.allocations, 0);
-	usleep(60000);
-	/* Time is measured, not taken from what events are booked at: the same one twice. */
-	rig_read_some(r, 1, 1);
-	assert_int_equal(r->process.account.allocations, 1);
+	/* Time is measured, not taken from what events are booked at: the same one each time. */
+	for (u64 i = 1; i <= 3; i++) {
+		usleep(60000);
+		rig_read_some(r, 1, 1);
+		assert_int_equal(r->process.account.allocations, i < 3 ? 0 : 3);
+		put(r, 0, (0x1000 + 64 * i) | TRACK_ALLOC);
+		put(r, 0, 8ULL << TRACK_SIZE_SHIFT);
+	}
 	assert_int_equal(r->process.dropped, 1);
+}
+
+/* What a handler wrote stands behind the event that it interrupted: the thread, which was idle long
+ * before, has no CPU for a while, then finishes it. */
+static void an_event_of_a_thread_without_a_cpu_is_waited_for(void **state)
+{
+	struct rig *r = *state;
+	u64 at = r->head[0];
+
+	rig_read_some(r, 1, 1);
+	usleep(60000);
+	rig_read_some(r, 1, 1);
+	put(r, 0, 0);
+	put(r, 0, 8ULL << TRACK_SIZE_SHIFT);
+	put(r, 0, 0x1000 | TRACK_ALLOC);
+	put(r, 0, 8ULL << TRACK_SIZE_SHIFT);
+	for (u32 i = 0; i < 4; i++) {
+		usleep(60000);
+		rig_read_some(r, 1, 1);
+		assert_int_equal(r->process.dropped, 0);
+	}
+	r->head[0] = at;
+	put(r, 0, 0x2000 | TRACK_ALLOC);
+	rig_read_some(r, 1, 1);
+	assert_int_equal(r->process.account.allocations, 2);
+	assert_int_equal(r->process.dropped, 0);
+}
+
+/* Nobody who waits for room waits for such an event. */
+static void an_event_never_finished_does_not_fill_a_ring(void **state)
+{
+	struct rig *r = *state;
+
+	put(r, 0, 0);
+	put(r, 0, 8ULL << TRACK_SIZE_SHIFT);
+	for (u64 i = 0; i <= r->readers[0]->mask / 4; i++) {
+		put(r, 0, (0x1000 + 64 * i) | TRACK_ALLOC);
+		put(r, 0, 8ULL << TRACK_SIZE_SHIFT);
+	}
+	for (u32 i = 0; i < 3; i++) {
+		rig_read_some(r, 1, 1);
+		usleep(60000);
+	}
+	assert_int_equal(r->process.dropped, 1);
+	assert_true(r->process.account.allocations > 1);
 }
 
 static void a_lap_is_as_good_as_another(void **state)
@@ -431,6 +480,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_to_come_waits, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(
 			an_event_never_finished_is_passed, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(
+			an_event_of_a_thread_without_a_cpu_is_waited_for, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(
+			an_event_never_finished_does_not_fill_a_ring, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(a_lap_is_as_good_as_another, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(stacks_and_files_are_handed_on, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(
