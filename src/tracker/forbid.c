@@ -218,6 +218,14 @@ __asm__(".pushsection .text\n"
 	"	jbe memory_syscall\n"
 	"	cmp $25, %edi\n" /* SYS_mremap */
 	"	je memory_syscall\n"
+	"	cmp $28, %edi\n" /* SYS_madvise */
+	"	je memory_syscall\n"
+	"	cmp $30, %edi\n" /* SYS_shmat */
+	"	je memory_syscall\n"
+	"	cmp $67, %edi\n" /* SYS_shmdt */
+	"	je memory_syscall\n"
+	"	cmp $329, %edi\n" /* SYS_pkey_mprotect */
+	"	je memory_syscall\n"
 	"	cmp $157, %edi\n" /* SYS_prctl */
 	"	je 1f\n"
 	"	cmp $317, %edi\n" /* SYS_seccomp */

@@ -1,13 +1,14 @@
 /*
- * What the program calls instead of mmap, munmap, mremap, mprotect, brk and sbrk. As with blocks,
- * what is given back is told of before it happens, and what is had after it. What libc, the loader
- * and the allocator do with memory among themselves does not come through here.
+ * What the program calls instead of mmap, munmap, mremap, mprotect, brk, sbrk and their like. As
+ * with blocks, what is given back is told of before it happens, and what is had after it. What
+ * libc, the loader and the allocator do with memory among themselves does not come through here.
  *
  * Kernel facts: mm/mmap.c and mm/mremap.c round sizes up to pages (of hugetlbfs: to its pages), and
  * brk() maps and unmaps between the page-aligned breaks.
  */
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include "tracker/own_stack.h"
@@ -115,6 +116,55 @@ EXPORT int mprotect(void *at, size_t size, int prot)
 		real_find();
 	goes = memory_goes(SYS_mprotect, (u64)at, size, (u64)prot, 0, 0);
 	rc = real.mprotect ? real.mprotect(at, size, prot) : -1;
+	memory_is_gone(goes);
+	return rc;
+}
+
+EXPORT int pkey_mprotect(void *at, size_t size, int prot, int key)
+{
+	int rc, goes;
+
+	if (!real.pkey_mprotect)
+		real_find();
+	goes = memory_goes(SYS_pkey_mprotect, (u64)at, size, (u64)prot, (u64)key, 0);
+	rc = real.pkey_mprotect ? real.pkey_mprotect(at, size, prot, key) : -1;
+	memory_is_gone(goes);
+	return rc;
+}
+
+EXPORT int madvise(void *at, size_t size, int advice)
+{
+	int rc, goes;
+
+	if (!real.madvise)
+		real_find();
+	goes = memory_goes(SYS_madvise, (u64)at, size, (u64)advice, 0, 0);
+	rc = real.madvise ? real.madvise(at, size, advice) : -1;
+	memory_is_gone(goes);
+	return rc;
+}
+
+EXPORT void *shmat(int id, const void *at, int flags)
+{
+	void *p;
+	int goes;
+
+	if (!real.shmat)
+		real_find();
+	goes = memory_goes(SYS_shmat, (u64)id, (u64)at, (u64)flags, 0, 0);
+	p = real.shmat ? real.shmat(id, at, flags) : MAP_FAILED;
+	memory_is_gone(goes);
+	return p;
+}
+
+EXPORT int shmdt(const void *at)
+{
+	int rc, goes;
+
+	if (!real.shmdt)
+		real_find();
+	goes = memory_goes(SYS_shmdt, (u64)at, 0, 0, 0, 0);
+	rc = real.shmdt ? real.shmdt(at) : -1;
 	memory_is_gone(goes);
 	return rc;
 }

@@ -134,12 +134,40 @@ static void range_take(u64 from, u64 bytes)
 	}
 }
 
+#define SPACE (1ULL << 47)      /* of a program */
+#define ADVICE_GUARD 102        /* MADV_GUARD_INSTALL, since 6.13 */
+#define SEGMENT_REPLACES 040000 /* SHM_REMAP */
+
+/* May the call take memory from where it lies, or forbid to read it? c, d: its third and fourth
+ * argument. */
+static int call_takes(long number, u64 c, u64 d)
+{
+	switch (number) {
+	case SYS_mmap:
+		return !!(d & MAP_FIXED);
+	case SYS_mprotect:
+		return !(c & PROT_READ);
+	case SYS_pkey_mprotect: /* the key may forbid it: 0 is that of all memory, -1 none */
+		return !(c & PROT_READ) || (int)d > 0;
+	case SYS_madvise:
+		return c == ADVICE_GUARD;
+	case SYS_shmat:
+		return !!(c & SEGMENT_REPLACES);
+	}
+	return 1;
+}
+
 int memory_goes(long number, u64 a, u64 b, u64 c, u64 d, u64 e)
 {
-	if ((number == SYS_mmap && !(d & MAP_FIXED)) || (number == SYS_mprotect && c & PROT_READ))
+	if (!call_takes(number, c, d))
 		return 0;
 	__atomic_add_fetch(&begun, 1, __ATOMIC_SEQ_CST);
-	range_take(a, b);
+	if (number == SYS_shmat)
+		range_take(b, SPACE - b); /* how large a segment is only a call would say */
+	else if (number == SYS_shmdt)
+		range_take(a, SPACE - a);
+	else
+		range_take(a, b);
 	if (number == SYS_mremap && d & MREMAP_FIXED)
 		range_take(e, c);
 	return 1;

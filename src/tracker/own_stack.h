@@ -41,8 +41,8 @@ u32 own_stack_changes(void);
 /* The walk found its stack mapped from `low` up to `high`. Nothing is learnt if memory was taken
  * since. */
 void own_stack_learn(struct thread *t, u64 low, u64 high, u32 changes);
-/* Around mmap, mprotect, mremap or munmap (SYS_mmap, ...), with the arguments of the call. Returns
- * whether it may take memory, for memory_is_gone(). */
+/* Around mmap, mprotect, pkey_mprotect, madvise, mremap, munmap, shmat or shmdt (SYS_mmap, ...),
+ * with the arguments of the call. Returns whether it may take memory, for memory_is_gone(). */
 int memory_goes(long number, u64 a, u64 b, u64 c, u64 d, u64 e);
 void memory_is_gone(int goes);
 

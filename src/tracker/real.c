@@ -270,6 +270,10 @@ void real_find(void)
 	FIND(mmap, "mmap");
 	FIND(munmap, "munmap");
 	FIND(mprotect, "mprotect");
+	FIND(pkey_mprotect, "pkey_mprotect");
+	FIND(madvise, "madvise");
+	FIND(shmat, "shmat");
+	FIND(shmdt, "shmdt");
 	FIND(mremap, "mremap");
 	FIND(brk, "brk");
 	FIND(sbrk, "sbrk");

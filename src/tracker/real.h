@@ -27,6 +27,10 @@ struct real {
 	void *(*mmap)(void *at, size_t size, int prot, int flags, int fd, off_t offset);
 	int (*munmap)(void *at, size_t size);
 	int (*mprotect)(void *at, size_t size, int prot);
+	int (*pkey_mprotect)(void *at, size_t size, int prot, int key);
+	int (*madvise)(void *at, size_t size, int advice);
+	void *(*shmat)(int id, const void *at, int flags);
+	int (*shmdt)(const void *at);
 	void *(*mremap)(void *at, size_t old, size_t size, int flags, ...);
 	int (*brk)(void *to);
 	void *(*sbrk)(intptr_t by);

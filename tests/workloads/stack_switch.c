@@ -340,13 +340,47 @@ static void *deep_thread(void *arg)
 	return NULL;
 }
 
+#define GUARD_INSTALL 102 /* of madvise, since 6.13; what was there is gone */
+#define GUARD_REMOVE 103
+
+/* The same in other ways: 3, 4 with a key for memory, 5, 6 with a guard. kept: room for what is
+ * there. */
+static void guard(char *from, size_t size, unsigned how, char *kept)
+{
+	if (how == 3)
+		pkey_mprotect(from, size, PROT_NONE, -1);
+	else if (how == 4)
+		syscall(SYS_pkey_mprotect, from, size, PROT_NONE, -1);
+	else
+		memcpy(kept, from, size);
+	if (how == 5)
+		madvise(from, size, GUARD_INSTALL);
+	else if (how == 6)
+		syscall(SYS_madvise, from, size, GUARD_INSTALL);
+	usleep(next(300));
+	if (how < 5) {
+		mprotect(from, size, PROT_READ | PROT_WRITE);
+	} else {
+		madvise(from, size, GUARD_REMOVE);
+		memcpy(from, kept, size);
+		munmap(kept, size);
+	}
+	usleep(next(300));
+}
+
 /* What is there is there again afterwards. */
 static void take(struct deep *d, unsigned how)
 {
 	size_t size = (size_t)(d->to - d->from);
 	char *aside = pages(NULL, size, PROT_NONE);
 	int moves = MREMAP_MAYMOVE | MREMAP_FIXED;
+	char *kept = how < 5 ? NULL : pages(NULL, size, PROT_READ | PROT_WRITE);
 
+	if (how >= 3) {
+		guard(d->from, size, how, kept);
+		munmap(aside, size);
+		return;
+	}
 	if (how == 0)
 		mprotect(d->from, size, PROT_NONE);
 	else if (how == 1)
@@ -374,7 +408,7 @@ static void outer(void)
 		while (!__atomic_load_n(&deep[i].runs, __ATOMIC_ACQUIRE))
 			usleep(100);
 	for (long i = 0; i < rounds; i++)
-		take(&deep[next(THREADS)], next(3));
+		take(&deep[next(THREADS)], next(7));
 	munmap(deep[0].from, (size_t)(deep[0].to - deep[0].from)); /* and this one for good */
 	usleep(1000);
 	for (int i = 1; i < THREADS; i++)
