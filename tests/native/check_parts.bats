@@ -166,6 +166,9 @@ maps_make() {
 		grep -q 'would have taken too long' report || break
 	done
 	umount "$bpffs"
+	if [ -n "${MEMWHY_VM-}" ] && grep -q 'would have taken too long' report; then
+		skip "all looks at processes are cut short here: which maps none has is not known"
+	fi
 	jq -c '[.findings[] | select(.rule == "bpf-maps")]' report
 	jq -e --arg pin "$bpffs/flows" 'any(.findings[]; .rule == "bpf-maps" and ([.title, .evidence[]] | any(contains($pin))))' report
 }
