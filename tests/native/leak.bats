@@ -122,7 +122,9 @@ lost() {
 }
 
 @test "leak: objects that are kept are outstanding, exactly, and a suspect" {
-	for _ in 1 2 3; do # others on this machine may make and remove such files meanwhile
+	# Others on this machine may make and remove such files meanwhile; in a guest the program cannot always
+	# keep its pace.
+	for _ in 1 2 3; do
 		work_start keep $rate
 		before=$(active shmem_inode_cache)
 		memwhy_start leak --kernel -p "$pid"
@@ -132,7 +134,8 @@ lost() {
 		work_end
 		rm in
 		echo "held $held, lost $(lost), slabinfo +$grown"
-		[ $((grown - held)) -gt 300 ] || [ $((held - grown)) -gt 300 ] || break
+		[ $((grown - held)) -le 300 ] && [ $((held - grown)) -le 300 ] || continue
+		[ -n "${MEMWHY_VM-}" ] && [ "$(verdict "$inodes")" != "grows steadily" ] || break
 	done
 	jq -c '.rows[] | select(.cache == "shmem_inode_cache") | del(.stack, .ages)' "$json"
 	[ "$(sum caches objects "$inodes")" -le "$held" ]
