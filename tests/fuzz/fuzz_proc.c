@@ -197,15 +197,6 @@ static void fuzz_pagetypeinfo(const char *text, size_t n)
 		MUST(!(info.free.v[i].clamped >> info.free.v[i].orders));
 }
 
-static void fuzz_extfrag(const char *text, size_t n)
-{
-	_cleanup_extfrag_ struct extfrag table = {};
-
-	(void)n;
-	if (!extfrag_parse(text, &table))
-		MUST(table.rows.n && table.rows.v[0].orders <= PAGE_ORDERS_MAX);
-}
-
 static void fuzz_zoneinfo(const char *text, size_t n)
 {
 	_cleanup_zoneinfo_ struct zoneinfo info = {};
@@ -512,7 +503,6 @@ static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_numa_maps,
 	fuzz_buddyinfo,
 	fuzz_pagetypeinfo,
-	fuzz_extfrag,
 	fuzz_zoneinfo,
 	fuzz_pressure,
 	fuzz_mounts,

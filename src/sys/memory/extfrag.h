@@ -1,6 +1,5 @@
 /*
- * How fragmented free memory is, by the kernel's own two indices: computed from free block
- * counts, and as the kernel prints them in debugfs.
+ * How fragmented free memory is, by the kernel's own two indices, computed from free block counts.
  *
  * The formulas are those of mm/vmstat.c (fill_contig_page_info(), unusable_free_index() and
  * __fragmentation_index(); the same from 2.6.35 to 6.18), in the same integer arithmetic, in
@@ -27,27 +26,5 @@ int extfrag_unusable(const struct zone_blocks *zone, u32 order);
  * zone does not have. With very few free blocks it can be a little below 0, down to -500.
  */
 int extfrag_index(const struct zone_blocks *zone, u32 order);
-
-/* A line of /sys/kernel/debug/extfrag/{extfrag_index,unusable_index}, in 1/1000. */
-struct extfrag_row {
-	struct zone_id id;
-	u32 orders;
-	s32 value[PAGE_ORDERS_MAX];
-};
-
-/* To be zeroed before its first use. */
-struct extfrag {
-	VEC(struct extfrag_row) rows;
-};
-
-#define _cleanup_extfrag_ _cleanup_(extfrag_free)
-
-void extfrag_free(struct extfrag *table);
-/* Replaces what ret held. Both files have the same form. Other lines are skipped; -EINVAL when
- * all are, -ENOMEM. */
-int extfrag_parse(const char *text, struct extfrag *ret);
-/* -ENOENT without debugfs or CONFIG_COMPACTION, -EACCES when debugfs is not ours to see. */
-int extfrag_index_read(struct extfrag *ret);
-int extfrag_unusable_read(struct extfrag *ret);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "cfi/elf_table.h"
-#include "cfi/table_cache.h"
 
 static int table_of_bytes(const void *data, size_t n, struct cfi_table **ret, struct err *err)
 {
@@ -195,84 +194,6 @@ static void huge(void **state)
 	assert_refused(&bytes, -EFBIG, "more than 4 GiB");
 }
 
-static const struct cfi_rule *find(struct cfi_tables *t, u32 module, u64 offset)
-{
-	const struct cfi_rule *rule;
-	int rc = cfi_tables_find(t, module, offset, &rule);
-
-	if (rc)
-		fail_msg("module %u: %s", module, cfi_tables_problem(t, module));
-	return rule;
-}
-
-static u32 module_of(struct module_table *modules, const char *name)
-{
-	struct world w = {.modules = modules};
-
-	return world_module(&w, in_scratch(name));
-}
-
-static void tables_within_budget(void **state)
-{
-	_cleanup_module_table_ struct module_table *modules = NULL;
-	_cleanup_cfi_tables_ struct cfi_tables *t = NULL;
-	struct cfi_tables_stats stats;
-	const struct cfi_rule *rule;
-	u64 bytes, at;
-	u32 a, b, c;
-
-	(void)state;
-	NEEDS(build("gcc", "-O2 -static", "stack_deep.c", "a") &&
-		build("gcc", "-O2 -static", "stack_signal.c", "b"));
-	assert_int_equal(run("cp a c && printf more >>c && echo text >d"), 0);
-	{
-		_cleanup_cfi_table_ struct cfi_table *table = table_of("a");
-		_cleanup_elf_file_ struct elf_file file = elf_of(in_scratch("a"));
-
-		bytes = table->bytes;
-		at = offset_of(&file, symbol_of("a", "main").address);
-	}
-	assert_int_equal(module_table_new(0, &modules), 0);
-	a = module_of(modules, "a");
-	b = module_of(modules, "b");
-	c = module_of(modules, "c");
-	/* Room for one of the two. */
-	assert_int_equal(cfi_tables_new(modules, bytes * 3 / 2, &t), 0);
-	assert_int_equal(find(t, a, at)->kind, CFI_SP);
-	assert_int_equal(find(t, c, at)->kind, CFI_SP);
-	assert_int_equal(find(t, a, 1ULL << 40)->kind, CFI_NONE);
-	cfi_tables_stats(t, &stats);
-	assert_int_equal(stats.compiled, 1);
-	assert_int_equal(stats.shared, 1);
-	assert_int_equal(stats.bytes, bytes);
-	find(t, b, at);
-	assert_int_equal(find(t, c, at)->kind, CFI_SP);
-	cfi_tables_stats(t, &stats);
-	assert_int_equal(stats.compiled, 3);
-	assert_int_equal(stats.dropped, 2);
-	assert_int_equal(stats.bytes, bytes);
-	assert_int_equal(cfi_tables_find(t, module_of(modules, "d"), 0, &rule), -ENOEXEC);
-	assert_int_equal(cfi_tables_find(t, module_of(modules, "d"), 0, &rule), -ENOEXEC);
-	assert_string_not_equal(cfi_tables_problem(t, module_of(modules, "d")), "");
-	assert_int_equal(cfi_tables_find(t, MODULE_ID_ANON, 0, &rule), -ENOENT);
-	assert_int_equal(cfi_tables_find(t, 12345, 0, &rule), -ENOENT);
-	cfi_tables_stats(t, &stats);
-	assert_int_equal(stats.failed, 1);
-}
-
-static void table_over_budget(void **state)
-{
-	_cleanup_module_table_ struct module_table *modules = NULL;
-	_cleanup_cfi_tables_ struct cfi_tables *t = NULL;
-	const struct cfi_rule *rule;
-
-	(void)state;
-	NEEDS(build("gcc", "-O2", "stack_deep.c", "a"));
-	assert_int_equal(module_table_new(0, &modules), 0);
-	assert_int_equal(cfi_tables_new(modules, 64, &t), 0);
-	assert_int_equal(cfi_tables_find(t, module_of(modules, "a"), 0, &rule), -EFBIG);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,8 +204,6 @@ int main(void)
 		cmocka_unit_test(restorer),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(huge),
-		cmocka_unit_test(tables_within_budget),
-		cmocka_unit_test(table_over_budget),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -8,17 +8,27 @@
 #include "data/sym/stopped.h"
 
 #include "base/file.h"
-#include "cfi/table_cache.h"
+#include "cfi/elf_table.h"
+#include "cfi/walk.h"
 #include "event/meta.h"
+#include "sym/moduleelf.h"
+#include "sym/process_map.h"
 
 #define POINTS 120
 #define STEPS 8 /* instructions after each stop */
 #define FRAMES_MAX 2048
 #define COPY_MAX 65536
 
+/* The code of one module; file.fd is closed, its segments stay. error: there is no table. */
+struct code_of_module {
+	struct cfi_table *table;
+	struct elf_file file;
+	int error;
+};
+
 struct world_of_cfi {
 	struct module_table *modules;
-	struct cfi_tables *tables;
+	VEC(struct code_of_module) code; /* by module id */
 };
 
 static struct world_of_cfi world;
@@ -147,7 +157,8 @@ static void frames_print(struct stopped *s, const struct cfi_frame *frames,
 			continue;
 		print_message("  %zu %llx %llx %s+%llx%s\n", i, ours, theirs,
 			ours ? module_table_get(world.modules, frames[i].at.module)->path : "",
-			ours ? frames[i].at.offset : 0, ours && frames[i].guessed ? " guessed" : "");
+			ours ? frames[i].at.offset : 0,
+			ours && frames[i].guessed ? " guessed" : "");
 		if (i > 30)
 			break;
 	}
@@ -162,14 +173,49 @@ static bool is_no_code(const struct process_map *map, const struct oracle *o, si
 	return o->n == n + 1 && process_map_find(map, o->ips[n] - 1, &hit);
 }
 
+static struct code_of_module *code_of(u32 id)
+{
+	const struct code_of_module none = {.file.fd = -1};
+	struct code_of_module *code;
+	struct err err = {};
+
+	while (world.code.n <= id)
+		assert_int_equal(vec_push(&world.code, none), 0);
+	code = &world.code.v[id];
+	if (!code->table && !code->error)
+		code->error = module_elf_open(world.modules, id, &code->file);
+	if (!code->table && !code->error)
+		code->error = cfi_elf_compile(&code->file, &code->table, &err);
+	return code;
+}
+
+/* For cfi_walk; ctx: the struct process_map. */
+static int code_find(void *ctx, u64 ip, struct cfi_place *ret)
+{
+	static const struct cfi_rule unsupported = {.kind = CFI_UNSUPPORTED};
+	const struct code_of_module *code;
+	struct map_hit hit;
+	u64 address;
+
+	if (process_map_find(ctx, ip, &hit))
+		return CFI_STOP_NO_CODE;
+	*ret = (struct cfi_place){.module = hit.module, .offset = hit.offset};
+	code = code_of(hit.module);
+	if (code->error)
+		ret->rule = code->error == -ENOEXEC ? &unsupported : NULL;
+	else
+		ret->rule = cfi_table_find(code->table,
+			elf_file_address(&code->file, hit.offset, &address) ? ~0ULL : address);
+	return 0;
+}
+
 static void compare_stack(
 	struct stopped *s, const struct process_map *map, struct oracle *o, struct tally *tally)
 {
 	static struct cfi_frame frames[FRAMES_MAX];
 	u64 registers[16];
 	const struct cfi_thread thread = thread_of(s, registers);
-	struct cfi_process process = {world.tables, map};
-	const struct cfi_code code = {cfi_process_find, &process};
+	const struct cfi_code code = {code_find, (void *)map};
 	struct cfi_walk walk;
 	size_t n = 0;
 
@@ -255,14 +301,16 @@ static void assert_same(const char *command)
 
 static int world_setup(void **state)
 {
-	if (scratch_setup(state) || module_table_new(0, &world.modules))
-		return -1;
-	return cfi_tables_new(world.modules, 256 << 20, &world.tables);
+	return scratch_setup(state) || module_table_new(0, &world.modules) ? -1 : 0;
 }
 
 static int world_teardown(void **state)
 {
-	cfi_tables_free(world.tables);
+	vec_each (code, &world.code) {
+		cfi_table_free(code->table);
+		elf_file_close(&code->file);
+	}
+	vec_free(&world.code);
 	module_table_free(world.modules);
 	return scratch_teardown(state);
 }

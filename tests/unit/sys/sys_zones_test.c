@@ -4,6 +4,8 @@
 #include "sys/keyvals.h"
 #include "sys/memory/buddyinfo.h"
 #include "sys/memory/extfrag.h"
+#include "sys/root.h"
+#include "sys/scan.h"
 #include "sys/memory/pagetypeinfo.h"
 #include "sys/memory/zoneinfo.h"
 
@@ -53,6 +55,82 @@ static void test_buddyinfo_nasty(void **state)
 		str_add(&text, "Node 0, zone DMA 1\n");
 	assert_int_equal(buddyinfo_parse(str_get(&text), &info), 0);
 	assert_int_equal(info.zones.n, ZONES_MAX);
+}
+
+/* A line of /sys/kernel/debug/extfrag/{extfrag_index,unusable_index}, in 1/1000. */
+struct extfrag_row {
+	struct zone_id id;
+	u32 orders;
+	s32 value[PAGE_ORDERS_MAX];
+};
+
+struct extfrag {
+	VEC(struct extfrag_row) rows;
+};
+
+#define _cleanup_extfrag_ _cleanup_(extfrag_free)
+
+static void extfrag_free(struct extfrag *table)
+{
+	vec_free(&table->rows);
+}
+
+/* The kernel prints index / 1000 and index % 1000 with "%d.%03d", so that -500 is " 0.-500". */
+static bool value_parse(struct scan *s, s32 *ret)
+{
+	struct scan at = *s;
+	s64 whole;
+	s64 part;
+
+	if (!scan_s64(&at, &whole) || scan_done(&at) || *at.p != '.')
+		return false;
+	at.p++;
+	if (!scan_s64(&at, &part) || whole < -1000 || whole > 1000 || part < -999 || part > 999)
+		return false;
+	*s = at;
+	*ret = (s32)(whole * 1000 + part);
+	return true;
+}
+
+static int extfrag_parse(const char *text, struct extfrag *ret)
+{
+	_cleanup_extfrag_ struct extfrag table = {};
+	struct scan s;
+
+	while (table.rows.n < ZONES_MAX && scan_line(&text, &s)) {
+		struct extfrag_row row = {};
+
+		if (!scan_zone(&s, &row.id))
+			continue;
+		while (row.orders < PAGE_ORDERS_MAX && value_parse(&s, &row.value[row.orders]))
+			row.orders++;
+		if (row.orders && vec_push(&table.rows, row))
+			return -ENOMEM;
+	}
+	if (!table.rows.n)
+		return -EINVAL;
+	extfrag_free(ret);
+	*ret = table;
+	table = (struct extfrag){};
+	return 0;
+}
+
+static int extfrag_table_read(const char *name, struct extfrag *ret)
+{
+	_cleanup_str_ struct str text = {};
+	int rc = sys_read(&text, "/sys/kernel/debug/extfrag/%s", name);
+
+	return rc ? rc : extfrag_parse(str_get(&text), ret);
+}
+
+static int extfrag_index_read(struct extfrag *ret)
+{
+	return extfrag_table_read("extfrag_index", ret);
+}
+
+static int extfrag_unusable_read(struct extfrag *ret)
+{
+	return extfrag_table_read("unusable_index", ret);
 }
 
 static void test_extfrag_formula(void **state)
