@@ -1,7 +1,7 @@
 /*
- * Files whose server may never answer: of NFS, of FUSE. To touch them can take for ever, and may be
- * ended by no signal at all. So a process of its own touches them first, which is left behind if it
- * does not come back. Owns how long memwhy waits.
+ * Files whose server may never answer (NFS, FUSE). Touching one can block forever, and no signal
+ * may end it. So a separate process touches them first, which is left behind if it does not come
+ * back. Owns how long memwhy waits.
  */
 #ifndef MEMWHY_BASE_ANSWERING_H
 #define MEMWHY_BASE_ANSWERING_H

@@ -1,6 +1,6 @@
 /*
- * JSON that others wrote, read for a few of its strings: no tree is made of it. It may be anything;
- * what is no JSON gives some strings or none.
+ * JSON that others wrote, read for a few of its strings, without building a tree. The input may be
+ * anything; invalid JSON yields some strings or none.
  */
 #ifndef MEMWHY_BASE_JSON_READ_H
 #define MEMWHY_BASE_JSON_READ_H

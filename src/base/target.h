@@ -1,6 +1,6 @@
 /*
- * Files that memwhy is told to write, opened so that nothing that was there is lost by accident,
- * and that nobody else decides where the bytes go. It knows paths and owners, not contents.
+ * Files that memwhy is asked to write, opened so that nothing is lost by accident and nobody else
+ * decides where the bytes go. It knows paths and owners, not contents.
  */
 #ifndef MEMWHY_BASE_TARGET_H
 #define MEMWHY_BASE_TARGET_H

@@ -1,4 +1,4 @@
-/* The slot of a number in a log2 histogram, as BPF programs reckon it. */
+/* The slot of a number in a log2 histogram, as BPF programs compute it. */
 #ifndef MEMWHY_BPF_LOG2_H
 #define MEMWHY_BPF_LOG2_H
 

@@ -1,6 +1,6 @@
 /*
- * For events whose programs run with interrupts off, where the mappings of a process can be looked
- * at once in a while only: looks at them before, where it may. See unwind_vma.bpf.h.
+ * For events whose programs run with interrupts off, where the mappings of a process can be read
+ * only once in a while: reads them earlier, where that is allowed. See unwind_vma.bpf.h.
  */
 #if defined(__bpf__) && !defined(MEMWHY_BPF_UNWIND_EARLY_BPF_H)
 #define MEMWHY_BPF_UNWIND_EARLY_BPF_H

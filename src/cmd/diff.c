@@ -308,7 +308,7 @@ static int judged_check(const struct comparison *c)
 		"--fail-on: there is no count to judge, and the noise of %s is not known",
 		res->column->name);
 	return err_hint(c->err,
-		"memwhy diff A1 A2 A3 -- B1 B2 B3 tells it from noise; --sort %s goes by the "
+		"memwhy diff A1 A2 A3 -- B1 B2 B3 separates it from noise; --sort %s judges the "
 		"change "
 		"alone",
 		res->column->name);

@@ -90,7 +90,7 @@ static void noise_tell(
 	else if (judged)
 		report_note(r,
 			"with one recording per side the noise is not known: --fail-on judges the "
-			"change alone; memwhy diff A1 A2 A3 -- B1 B2 B3 tells it from noise");
+			"change alone; memwhy diff A1 A2 A3 -- B1 B2 B3 separates it from noise");
 	if (s->counts && s->time)
 		report_note(r, "--fail-on judges counts: --sort %s judges that time", s->time);
 }

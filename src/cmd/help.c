@@ -183,7 +183,7 @@ void help_overview(struct str *out)
 			str_addf(out, " %s:\n", all[i].section);
 		str_addf(out, "  %-12s %s\n", all[i].name, all[i].summary);
 	}
-	str_add(out, "\n'memwhy COMMAND --help' tells more; 'memwhy --version' the version.\n");
+	str_add(out, "\n'memwhy COMMAND --help' shows more; 'memwhy --version' the version.\n");
 	str_add(out, "Exit status: 0 done, 1 finding or regression (--fail-on), 2 usage, ");
 	str_add(out,
 		"3 not permitted\nor not supported here, 4 incomplete data, 5 internal error, ");

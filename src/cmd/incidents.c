@@ -66,10 +66,10 @@ static void list_fill(struct report *r, const struct options *o, const struct in
 		cells_one(t, r, columns, &l->v.v[n - 1], o);
 	if (l->v.n && o->incidents)
 		report_next(r,
-			"What the last one tells: `memwhy incidents show %llu --incidents %s`",
+			"Show the last one: `memwhy incidents show %llu --incidents %s`",
 			l->v.v[l->v.n - 1].number, o->incidents);
 	else if (l->v.n)
-		report_next(r, "What the last one tells: `memwhy incidents show %llu`",
+		report_next(r, "Show the last one: `memwhy incidents show %llu`",
 			l->v.v[l->v.n - 1].number);
 }
 

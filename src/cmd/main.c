@@ -36,7 +36,7 @@ static int check_operands(const struct command *cmd, const struct options *o, st
 			return err_hint(
 				err, "an optional value is joined: --stacks=%.10s", o->operands[0]);
 		if (!cmd->takes_command)
-			return err_hint(err, "memwhy %s --help tells what is", cmd->name);
+			return err_hint(err, "memwhy %s --help shows what it takes", cmd->name);
 		return operand_is_command(cmd, o, err);
 	}
 	if (o->argv && !cmd->takes_command && !cmd->operands_again)

@@ -270,7 +270,7 @@ void help_man_main(struct str *out)
 		"everything that is cheap to look at and says what is wrong, why, what to change, "
 		"how to undo it and how to see whether it helped. memwhy changes nothing by "
 		"itself.\n\n"
-		"'memwhy doctor' tells what can be seen on this host and what is missing.");
+		"'memwhy doctor' shows what can be observed on this host and what is missing.");
 	str_add(out, ".SH COMMANDS\n");
 	for (size_t i = 0; i < n; i++) {
 		if (!i || strcmp(all[i].section, all[i - 1].section) != 0)

@@ -73,7 +73,7 @@ static int look_unknown(const struct run *run, const struct look *looks, struct 
 	err_set(err, -EINVAL, "--like: %s does not print like '%.40s'", run->cmd->name,
 		run->o->like);
 	return all.len ? err_hint(err, "--like takes: %s", str_get(&all))
-		       : err_hint(err, "'memwhy help man %s' tells what it prints", run->cmd->name);
+		       : err_hint(err, "'memwhy help man %s' describes its output", run->cmd->name);
 }
 
 /* --like decides on --each and -i. */

@@ -236,7 +236,7 @@ const struct command command_serve = {
 	.summary = "Stay on this host: metrics for Prometheus, and findings as they come",
 	.groups = GROUP_SERVE,
 	.details =
-		"Runs the probes of check until it is told to stop (SIGTERM, Ctrl-C), and serves "
+		"Runs the probes of check until it is stopped (SIGTERM, Ctrl-C), and serves "
 		"what they see over HTTP: /metrics for Prometheus and compatible systems "
 		"(OpenMetrics or the classic text format, as the client asks), / with what check "
 		"finds now, and /healthz. Metrics describe the machine and its control groups, "

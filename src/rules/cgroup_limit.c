@@ -418,13 +418,13 @@ static void tell_range(struct report *r, struct finding *f, const struct state *
 	if (most > least)
 		finding_line(r, f->try_,
 			"It needs between %s and %s: this run was too short to see all it reads "
-			"again. A longer run tells how much, and changes nothing: `memwhy limit -g "
+			"again. A longer run shows how much, and changes nothing: `memwhy limit -g "
 			"%s --for 10m`",
 			fmt_bytes(a, least), fmt_bytes(b, most), dir);
 	else
 		finding_line(r, f->try_,
 			"It needs at least %s: this run was too short to see all it reads again. A "
-			"longer run tells how much, and changes nothing: `memwhy limit -g %s --for "
+			"longer run shows how much, and changes nothing: `memwhy limit -g %s --for "
 			"10m`",
 			fmt_bytes(a, least), dir);
 	finding_line(r, f->try_,

@@ -291,7 +291,7 @@ static void tell_heap(
 		tgid);
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify,
-		"`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);
+		"`memwhy check --for 10m -p %u` (longer distinguishes a leak from a cache)", tgid);
 }
 
 static void growth_rule_tell(

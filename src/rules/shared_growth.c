@@ -271,7 +271,8 @@ static void tell_shared(
 		p->last.tgid);
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify,
-		"`memwhy check --for 10m -p %u` (longer tells a leak from a buffer)", p->last.tgid);
+		"`memwhy check --for 10m -p %u` (longer distinguishes a leak from a buffer)",
+		p->last.tgid);
 }
 
 static int own_feed(struct shared *s, const struct process_memory *m)

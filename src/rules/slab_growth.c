@@ -497,7 +497,7 @@ static void tell_large(struct report *r, const struct growth *g)
 				   fmt_bytes(a, s->bytes), held_share(r, s->bytes));
 	x->confidence = known ? "high: the size of each pipe was read, up to 1,024 per process"
 			      : "high for the size (Slab less all caches of /proc/slabinfo); only "
-				"tracing allocations tells whose they are";
+				"tracing allocations shows whose they are";
 	finding_line(r, x->evidence, "in blocks above 8 KiB, which are in no slab cache: %s",
 		fmt_bytes(a, s->bytes));
 	if (known)

@@ -1,4 +1,4 @@
-/* For how long the CPUs were at work in the kernel, of /proc/stat. */
+/* How long the CPUs were at work in the kernel, from /proc/stat. */
 #ifndef MEMWHY_SYS_CPU_TIME_H
 #define MEMWHY_SYS_CPU_TIME_H
 

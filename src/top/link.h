@@ -1,6 +1,6 @@
 /*
- * The screen, as the process that looks sees it: begun before there is anything to show, it gets a
- * frame an interval, and says when it was asked to end. Frames of a live session that a slow
+ * The screen, as the observing process sees it: started before there is anything to show, it gets a
+ * frame per interval, and reports when the user wants to quit. Frames of a live session that a slow
  * terminal has no room for are left out, so that it holds nobody up. Knows no terminal.
  */
 #ifndef MEMWHY_TOP_LINK_H

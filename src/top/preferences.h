@@ -1,7 +1,7 @@
 /*
- * What top keeps from one time to the next in ~/.config/memwhy/top: how its tables were sorted, as
- * keys left it, and the columns that its user wrote there. Opened before the screen's process is
- * caged. What cannot be read or kept is no reason not to begin.
+ * What top keeps between runs in ~/.config/memwhy/top: how its tables were sorted, as keys left it,
+ * and the columns that its user wrote there. Opened before the screen's process is caged. What
+ * cannot be read or kept is no reason not to begin.
  */
 #ifndef MEMWHY_TOP_PREFERENCES_H
 #define MEMWHY_TOP_PREFERENCES_H

@@ -429,7 +429,7 @@ const struct probe probe_cgroups = {
 	.summary = "Control groups near their memory limit, in swap, or killed at it",
 	.details =
 		"Reads the usage, limits and events of all control groups every second, less often "
-		"where there are so many that this would take more than 1 % of a CPU, and tells of "
+		"where there are so many that this would take more than 1 % of a CPU, and reports "
 		"those in trouble. It feeds `memwhy check` and has no command of its own.",
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),

@@ -392,7 +392,7 @@ static void unmoved_add(struct str *s, const struct policy_call *e)
 			"the target nodes). ",
 			(long long)e->ret);
 	if (e->call == CALL_MIGRATE_PAGES) {
-		str_add(s, "`memwhy policy show` tells where the pages are now.");
+		str_add(s, "`memwhy policy show` shows where the pages are now.");
 		return;
 	}
 	str_add(s, "Of the pages that were looked at, ");

@@ -332,7 +332,7 @@ static int removed_send(struct files *f)
 	if (!rc && list.n > REMOVED_MOST)
 		rc = capture_note(f->c, NOTE_INFO,
 			"%zu groups that were removed have files in memory; the %u that have most "
-			"are told",
+			"are listed",
 			list.n, REMOVED_MOST);
 	vec_free(&list);
 	return rc;

@@ -1,6 +1,6 @@
 /*
- * Structures that runtimes and allocators keep of their heaps, told by what holds between their
- * numbers: no symbols and no version numbers are asked for. Each function looks at bytes of another
+ * Structures that runtimes and allocators keep about their heaps, recognised by relations between
+ * their numbers, without symbols or version numbers. Each function looks at bytes of another
  * process and says whether they are such a structure. 64 bit.
  *
  * Which versions that was held against, docs/where.md says. Others are read where they look the

@@ -42,7 +42,7 @@ void heap_attached_tell(struct report *r, u32 tgid)
 {
 	if (tgid)
 		report_note(r,
-			"all of it is about blocks allocated since memwhy attached; what is mapped "
-			"past malloc (mmap, brk) `memwhy maps --stacks=user -p %u` tells",
+			"all of it is about blocks allocated since memwhy attached; memory mapped "
+			"past malloc (mmap, brk) is shown by `memwhy maps --stacks=user -p %u`",
 			tgid);
 }

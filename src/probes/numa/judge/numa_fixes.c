@@ -153,12 +153,12 @@ static void try_unclear(struct advice *a)
 		     "time or in turns, which hint faults do not tell here.";
 	if (numa_runs(a))
 		finding_line(a->r, a->to->try_,
-			"Run longer, or sample more often (--source hardware tells it, if there is "
+			"Run longer, or sample more often (--source hardware shows it, if there is "
 			"a PMU): `memwhy numa --scan 200ms --for 30s -p %u`",
 			a->largest.tgid);
 	else
 		NUMA_RUN(a, a->to->try_,
-			"Run longer, or sample more often (--source hardware tells it, if there is "
+			"Run longer, or sample more often (--source hardware shows it, if there is "
 			"a PMU)",
 			"memwhy numa --scan 200ms --");
 	finding_line(a->r, a->to->try_,

@@ -165,7 +165,8 @@ void numa_trial(struct advice *a)
 	if (spread)
 		finding_line(a->r, a->to->try_,
 			"Try to interleave %s while process %u runs, measured before and after (as "
-			"many accesses stay remote: LATENCY tells, with hardware samples): `memwhy "
+			"many accesses stay remote: LATENCY shows it, with hardware samples): "
+			"`memwhy "
 			"numa try -p %u 0x%llx-0x%llx --interleave`",
 			of, pid, pid, range.start, range.end);
 	else
@@ -237,7 +238,7 @@ void numa_move_cost(struct advice *a)
 	extra = extra_ns(a, &how);
 	finding_line(a->r, a->to->evidence,
 		"To move %s %llu page%s takes about %s, once (estimated: %u us a page; numa try "
-		"tells what it took)",
+		"shows what it took)",
 		a->g->n > 1 ? "the largest of them," : "its", (unsigned long long)pages,
 		plural(pages), fmt_ns(took, pages * MOVE_NS), MOVE_NS / 1000);
 	if (!extra)

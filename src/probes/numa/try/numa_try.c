@@ -252,7 +252,7 @@ static const struct cell_column columns[] = {
 		"its error: 2.45 standard errors, by eight windows of time (estimated)",
 		error_cell),
 	CELL_BY(0, "mean_latency_cycles", "LATENCY", CELL_F64, UNIT_NONE, COL_RARE,
-		"mean, in cycles; only hardware tells it", latency_cell),
+		"mean, in cycles; only from hardware samples", latency_cell),
 	CELL_BY(0, "pages_by_node", "PAGES", CELL_TEXT, UNIT_NONE, 0,
 		"node: pages of the object on it, right before and right after they were moved "
 		"(exact)",

@@ -208,7 +208,7 @@ static const struct cell_column node_columns[] = {
 	CELL_BY(0, "remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, COL_RARE,
 		"of the accesses to it, from CPUs of other nodes (sampled)", node_remote),
 	CELL_BY(0, "local_latency_cycles", "LAT LOCAL", CELL_U64, UNIT_COUNT, COL_RARE,
-		"mean latency of accesses from its own CPUs, in cycles; only hardware tells it",
+		"mean latency of accesses from its own CPUs, in cycles; only from hardware samples",
 		node_local_latency),
 	CELL_BY(0, "remote_latency_cycles", "LAT REMOTE", CELL_U64, UNIT_COUNT, COL_RARE,
 		"the same, from other nodes", node_remote_latency),

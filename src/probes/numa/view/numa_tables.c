@@ -89,7 +89,8 @@ static const struct cell_column columns[] = {
 		"function and thread: that",
 		cell_of_text),
 	CELL_BY(OBJECTS | TYPE, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
-		"heap block, heap (not told by block), mapping, stack, variable, data and code (of "
+		"heap block, heap (not divided into blocks), mapping, stack, variable, data and "
+		"code (of "
 		"a "
 		"file's mapping), file, shared memory, hugetlb, vdso, kernel",
 		kind_cell),
@@ -125,7 +126,7 @@ static const struct cell_column columns[] = {
 		"accesses that found the line modified in another cache (estimated)",
 		cell_of_known),
 	CELL_BY(0, "local_latency_cycles", "LAT LOCAL", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"mean latency of local accesses, in cycles; only hardware tells it",
+		"mean latency of local accesses, in cycles; only from hardware samples",
 		local_latency_cell),
 	CELL_BY(0, "remote_latency_cycles", "LAT REMOTE", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"the same, of remote ones", remote_latency_cell),
@@ -152,7 +153,7 @@ static const struct cell_column columns[] = {
 		other_touch_cell),
 	CELL_KEY(OBJECTS, struct access_row, g.moved_pages, "moved_pages", "MOVED", UNIT_PAGES,
 		COL_WIDE,
-		"pages of it that the kernel migrated (exact where the source tells addresses)"),
+		"pages of it that the kernel migrated (exact where the source has addresses)"),
 	CELL_KEY(THREAD, struct access_row, moves, "node_moves", "MOVES", UNIT_COUNT, 0,
 		"with --by thread: how often the scheduler took it to another node (exact)"),
 	CELL_BY(OBJECTS, "pattern", "PATTERN", CELL_TEXT, UNIT_NONE, COL_WIDE,

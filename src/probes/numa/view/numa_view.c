@@ -153,7 +153,7 @@ static void small_blocks_note(const struct numa_groups *g, struct report *r)
 	if (heap && heap >= g->all.accesses / 10)
 		report_note(r,
 			"[heap] is also what is in heap blocks below 4096 bytes: --all-blocks "
-			"tells those apart too");
+			"separates those too");
 }
 
 static void numa_view_notes_add(const struct numa_state *v, struct report *r)
