@@ -15,6 +15,7 @@
 
 #define PREFIX "incident-"
 #define RECORDING ".mw"
+#define DIGITS 12 /* of a number at most: those that follow are numbers too */
 
 static const char *const endings[INCIDENT_FILES] = {
 	[INCIDENT_RECORDING] = RECORDING,
@@ -48,6 +49,8 @@ static bool incidents_name_parse(const char *name, struct incident *ret)
 	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !isdigit((unsigned char)name[9]))
 		return false;
 	ret->number = strtoull(name + strlen(PREFIX), &end, 10);
+	if (end - name > (ptrdiff_t)strlen(PREFIX) + DIGITS)
+		return false;
 	rest = *end == '-' ? time_parse(end + 1, &ret->time) : NULL;
 	n = rest ? strlen(rest) : 0;
 	if (n <= strlen(RECORDING) || strcmp(rest + n - strlen(RECORDING), RECORDING) != 0 ||

@@ -78,6 +78,8 @@ static void test_list(void **state)
 	put("incident-000003-yesterday-oom.mw", "");
 	put("incident-000003-20261124T124001Z-.mw.part", "");
 	assert_int_equal(mkdir(at("incident-000004-20261124T124001Z-oom.mw"), 0700), 0);
+	/* The number after this one would be 0, the oldest: the first to be removed. */
+	put("incident-18446744073709551615-20261124T124001Z-oom.mw", "");
 	assert_int_equal(symlink(ONE ".mw", at("incident-000005-20261124T124001Z-oom.mw")), 0);
 	assert_int_equal(incidents_list(dir, &l), 0);
 	assert_int_equal(l.v.n, 2);
