@@ -5,11 +5,10 @@
 #include "analysis/trend.h"
 #include "base/clock.h"
 #include "base/units.h"
-#include "probes/pages/pages.h"
-#include "probes/waits/waits.h"
 #include "probes/where/where.h"
 #include "rules/holdings.h"
 #include "rules/rules.h"
+#include "rules/slab_suspects.h"
 
 #define MIN_GROWTH (32ULL << 20)
 #define SOON_S 600.0
@@ -20,32 +19,15 @@
 #define UNOWNED_CPU (1024.0 * 1024)
 #define MIN_SAMPLES 8
 #define MIN_SECONDS 4.0
-#define STEADY 0.9         /* R squared */
-#define SUSPECT_LEAST 1000 /* files, threads */
-#define CHILDREN_LEAST 200
-#define PERCPU_LEAST (2ULL << 20)
+#define STEADY 0.9          /* R squared */
 #define RECLAIMABLE_PART 20 /* of memory: less of it that can be reclaimed is no finding */
 #define RECLAIMED_WITH 8    /* of what grew: less of it that cannot be reclaimed is no leak */
-#define TAKER_LEAST 100
-#define TAKER_TIMES 3.0
-#define LARGE_PART 2  /* one in so many bytes: then it is these blocks that grew, or one has */
-#define LARGE_ORDER 2 /* of pages: what kmalloc() takes for a block that is in no cache */
-#define LARGE_TAKER (4ULL << 20)
-#define UNMOVABLE 0 /* enum migratetype: what the kernel takes for itself */
-#define MOST 9e18   /* of bytes; records hold anything */
-
-/* Who takes memory on each CPU. */
-struct taker {
-	u64 count, last_ns;
-	u32 times; /* in how many drains */
-};
+#define MOST 9e18           /* of bytes; records hold anything */
 
 struct growth {
 	struct held held;
 	struct trend unreclaimable, unowned;
-	struct groups takers; /* tgid -> struct taker */
-	struct groups blocks; /* tgid -> u64: bytes that it took in large blocks */
-	struct pages_sampled sampled;
+	struct slab_makers makers;
 	struct where_ledger first, ledger; /* of the machine; h.size 0: not known */
 };
 
@@ -91,39 +73,8 @@ static int slab_growth_rule_init(void *v, const struct view_options *o, struct e
 {
 	struct growth *g = v;
 
-	groups_init(&g->takers, sizeof(u32), sizeof(struct taker));
-	groups_init(&g->blocks, sizeof(u32), sizeof(u64));
+	slab_makers_init(&g->makers);
 	return held_rule_init(&g->held, o, err);
-}
-
-static int taker_feed(struct growth *g, const struct waits_made *r)
-{
-	struct taker *t = r->kind == WAITS_PERCPU ? groups_get(&g->takers, &r->tgid) : NULL;
-
-	if (r->kind != WAITS_PERCPU)
-		return 0;
-	if (!t)
-		return -ENOMEM;
-	t->count += r->count;
-	/* Records of one drain, of several stacks, are nearer to each other. */
-	t->times += r->h.time_ns >= t->last_ns + NSEC_PER_SEC / 2;
-	t->last_ns = r->h.time_ns;
-	return 0;
-}
-
-/* Pages that somebody took together, and that cannot be moved: blocks of kmalloc are such. */
-static int block_feed(struct growth *g, const struct pages_alloc *r)
-{
-	u64 *bytes;
-
-	if (r->who.order < LARGE_ORDER || r->who.order >= PAGES_ORDERS ||
-		r->who.migratetype != UNMOVABLE || !r->who.tgid)
-		return 0;
-	bytes = groups_get(&g->blocks, &r->who.tgid);
-	if (!bytes)
-		return -ENOMEM;
-	*bytes += r->count << (r->who.order + 12);
-	return 0;
 }
 
 static void ledger_take(struct growth *g, const struct where_ledger *l)
@@ -143,13 +94,7 @@ static int slab_growth_rule_feed(void *v, const struct rec *r)
 		ledger_take(g, (const void *)r);
 	if (r->kind == REC_SYSTEM_VALUE)
 		slab_growth_sample_take(g, (const struct system_value *)r);
-	if (r->kind == REC_PAGES_SAMPLED)
-		pages_sampled_add(&g->sampled, (const struct pages_sampled *)r);
-	if (r->kind == REC_PAGES_ALLOC)
-		return block_feed(g, (const struct pages_alloc *)r);
-	if (r->kind == REC_WAITS_MADE)
-		return taker_feed(g, (const void *)r);
-	return held_rule_feed(&g->held, r);
+	return slab_makers_feed(&g->makers, r) ?: held_rule_feed(&g->held, r);
 }
 
 static void slab_growth_rule_reset(void *v)
@@ -157,9 +102,7 @@ static void slab_growth_rule_reset(void *v)
 	struct growth *g = v;
 
 	held_rule_reset(&g->held);
-	groups_clear(&g->takers);
-	groups_clear(&g->blocks);
-	g->sampled = (struct pages_sampled){};
+	slab_makers_reset(&g->makers);
 	g->unreclaimable = g->unowned = (struct trend){};
 	g->first = g->ledger;
 }
@@ -169,8 +112,7 @@ static void slab_growth_rule_destroy(void *v)
 	struct growth *g = v;
 
 	held_rule_destroy(&g->held);
-	groups_free(&g->takers);
-	groups_free(&g->blocks);
+	slab_makers_free(&g->makers);
 }
 
 /* Of the process where one is known: the others' need not be looked through. */
@@ -231,151 +173,6 @@ static void tell_caches(struct report *r, struct finding *x, const struct facts 
 		report_not_checked(r, "which slab cache grew: /proc/slabinfo is for root only");
 }
 
-/* What a process did meanwhile that makes objects of the kernel. */
-struct suspect {
-	u32 tgid;
-	u64 n;
-	const char *what;
-	bool bytes; /* n is in bytes */
-	bool took;  /* it took as much, and may have given it back */
-};
-
-/* Files that it opened and has not closed, threads that it started: more than at the first look. */
-static struct suspect suspect_by_held(const struct held *h)
-{
-	struct suspect most = {.n = SUSPECT_LEAST};
-
-	for (size_t i = 0; i < h->processes.n; i++) {
-		const struct held_both *p = groups_value(&h->processes, i);
-		u64 files = counter_rise(p->first.files, p->last.files);
-		u64 threads = counter_rise(p->first.threads, p->last.threads);
-
-		if (MAX(files, threads) < most.n)
-			continue;
-		most.tgid = p->last.tgid;
-		most.n = MAX(files, threads);
-		most.what = files >= threads ? "more files open" : "more threads";
-	}
-	return most;
-}
-
-/* Who takes it all the time: a program that makes a large BPF map takes much, but once. */
-static struct suspect suspect_by_takers(const struct growth *g, double seconds)
-{
-	struct suspect most = {};
-	u32 times = 0;
-
-	for (size_t i = 0; i < g->takers.n; i++) {
-		const struct taker *t = groups_value(&g->takers, i);
-
-		if (t->count < TAKER_LEAST || t->times < times ||
-			(t->times == times && t->count < most.n) ||
-			t->times < MIN(TAKER_TIMES, seconds))
-			continue;
-		times = t->times;
-		most.tgid = *(const u32 *)groups_key(&g->takers, i);
-		most.n = t->count;
-		most.what = "allocations on each CPU, as namespaces, mounts and control groups "
-			    "have";
-	}
-	return most;
-}
-
-/* More children than at the first look. */
-static struct suspect suspect_by_children(const struct held *h)
-{
-	struct suspect most = {.n = CHILDREN_LEAST};
-
-	for (size_t i = 0; i < h->parents.n; i++) {
-		const struct held_children *last = groups_value(&h->parents, i);
-		const struct held_children *first = groups_find(&h->parents_first, &last->tgid);
-		u64 n = first ? counter_rise(first->children, last->children) : 0;
-
-		if (n < most.n)
-			continue;
-		most = (struct suspect){last->tgid, n, "more children", false, false};
-	}
-	return most;
-}
-
-static u64 slots_bytes(const struct held_process *p)
-{
-	return p->slots_bytes;
-}
-
-static const struct slab_usage *large_find(const struct facts *f)
-{
-	char name[SLAB_CACHE_NAME_LEN] = SLAB_LARGE_NAME;
-
-	return groups_find(&f->slabs, name);
-}
-
-/* Did blocks that are in no cache grow by most of this? */
-static bool large_grew(const struct facts *f, u64 grown)
-{
-	const struct slab_usage *s = large_find(f);
-	u64 more = s ? counter_rise(s->first_bytes, s->bytes) : 0;
-
-	return grown && more * LARGE_PART >= grown;
-}
-
-/* Who took most in such blocks meanwhile: of a sample, scaled up, it must be a good part of what
- * grew, for blocks that were given back count too. */
-static struct suspect suspect_by_blocks(const struct growth *g, u64 grown)
-{
-	double scale = g->sampled.bursts && g->sampled.on_ns
-			       ? (double)g->sampled.covered_ns / (double)g->sampled.on_ns
-			       : 1;
-	struct suspect most = {};
-	u64 bytes = 0;
-
-	for (size_t i = 0; i < g->blocks.n; i++) {
-		u64 taken = *(const u64 *)groups_value(&g->blocks, i);
-
-		if (taken <= bytes)
-			continue;
-		bytes = taken;
-		most.tgid = *(const u32 *)groups_key(&g->blocks, i);
-	}
-	most.n = (u64)MIN((double)bytes * scale, MOST);
-	most.what = "in blocks of 16 KiB and more in that time (a sample, scaled up)";
-	most.took = true;
-	most.bytes = true;
-	return most.n >= LARGE_TAKER && most.n >= grown / LARGE_PART ? most : (struct suspect){};
-}
-
-/* Whose pipes have arrays that grew by most of it. */
-static struct suspect suspect_by_slots(const struct growth *g, u64 grown)
-{
-	struct held_top t = held_most(&g->held, slots_bytes);
-	u64 more = t.most ? counter_rise(t.first_bytes, t.bytes) : 0;
-
-	return more >= LARGE_TAKER && more * LARGE_PART >= grown
-		       ? (struct suspect){t.most->last.tgid, more,
-				 "more in its pipes' buffer arrays (F_SETPIPE_SZ)", true, false}
-		       : (struct suspect){};
-}
-
-/* That somebody took memory on each CPU is a witness only where that grew, too. */
-static struct suspect suspect_find(const struct growth *g, double seconds)
-{
-	u64 grown = facts_delta(&g->held.facts, "SUnreclaim");
-	struct suspect s = {};
-
-	if (large_grew(&g->held.facts, grown)) {
-		s = suspect_by_slots(g, grown);
-		if (!s.tgid)
-			s = suspect_by_blocks(g, grown);
-	}
-	if (!s.tgid)
-		s = suspect_by_held(&g->held);
-	if (!s.tgid)
-		s = suspect_by_children(&g->held);
-	if (!s.tgid && facts_delta(&g->held.facts, "Percpu") >= PERCPU_LEAST)
-		s = suspect_by_takers(g, seconds);
-	return s;
-}
-
 /* By when memory is used up at this rate. */
 static int slab_growth_level_of(const struct report *r, const struct facts *f, u64 grown)
 {
@@ -389,7 +186,7 @@ static int slab_growth_level_of(const struct report *r, const struct facts *f, u
 
 static void tell_slab(struct report *r, const struct growth *g)
 {
-	struct suspect who = suspect_find(g, report_seconds(r));
+	struct slab_suspect who = slab_suspect_find(&g->makers, &g->held, report_seconds(r));
 	const struct facts *f = &g->held.facts;
 	u64 grown = facts_delta(f, "SUnreclaim"), all = facts_delta(f, "Slab");
 	/* what comes with inodes that are looked at goes with them */
@@ -475,9 +272,9 @@ static bool tell_unowned(struct report *r, const struct growth *g)
  * made meanwhile, which the growth tells. */
 static void tell_large(struct report *r, const struct growth *g)
 {
-	const struct slab_usage *s = large_find(&g->held.facts);
-	struct held_top t = held_most(&g->held, slots_bytes);
-	bool known = s && t.most && t.bytes * LARGE_PART >= s->bytes;
+	const struct slab_usage *s = slab_large_find(&g->held.facts);
+	struct held_top t = held_most(&g->held, slab_slots_bytes);
+	bool known = s && t.most && t.bytes * SLAB_LARGE_PART >= s->bytes;
 	int level = !s ? -1 : known ? held_level_stuck(r, s->bytes) : held_level(r, s->bytes);
 	struct finding *x = held_finding(r, level, "large-blocks", s ? s->bytes : 0);
 	char a[UNIT_BUF], b[UNIT_BUF];

@@ -9,6 +9,8 @@
 #define SLAB_EPOLL_NAME "eventpoll_epi"
 #define SLAB_INOTIFY_NAME "inotify_inode_mark"
 #define SLAB_KEYS_NAME "key_jar"
+#define SLAB_LOCKS_NAME "file_lock_cache"
+#define SLAB_NETNS_NAME "net_namespace"
 #define SLAB_LARGE_NAME "(large)" /* blocks of kmalloc that are in no cache; slab_usage.name */
 #define SLAB_EVENTS "slab allocations and frees" /* the data of its hook, as REC_METHOD names it \
 						  */

@@ -33,7 +33,8 @@ struct first {
 	const char *also; /* a cache merged into it, of those in sought[]; NULL: none */
 };
 
-static const char *const sought[] = {SLAB_EPOLL_NAME, SLAB_INOTIFY_NAME, SLAB_KEYS_NAME};
+static const char *const sought[] = {
+	SLAB_EPOLL_NAME, SLAB_INOTIFY_NAME, SLAB_KEYS_NAME, SLAB_LOCKS_NAME, SLAB_NETNS_NAME};
 
 struct chosen {
 	u64 bytes, grown;

@@ -643,7 +643,37 @@ static void test_kernel_objects(void **unused)
 	assert_true(says(f->try_, "`cat /proc/key-users`"));
 	end(&b);
 
+	begin(&b, &rule_kernel_objects, 1); /* few, and large */
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .files = 700,
+		.kinds[FD_OTHER] = 50);
+	cache(&b, "net_namespace", 850, 854, 4 * MIB);
+	f = only(&b);
+	assert_string_equal(f->title, "854 network namespaces kept by the kernel, about 171 MiB");
+	assert_true(says(f->try_, "`lsns -t net`"));
+	end(&b);
+
+	begin(&b, &rule_kernel_objects, 1); /* nearly as many descriptors as there are of them */
+	string(&b, 1, "sandbox");
+	for (u32 tgid = 9; tgid < 20; tgid++)
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = tgid, .name = 1,
+			.files = 800, .kinds[FD_OTHER] = tgid == 9 ? 790 : 300);
+	cache(&b, "net_namespace", 850, 854, 4 * MIB);
+	f = only(&b);
+	assert_int_equal(f->tgid, 9);
+	assert_non_null(strstr(f->title, "sandbox (pid 9) has most of the descriptors that may be "
+					 "of namespaces: 854 network"));
+	end(&b);
+
+	begin(&b, &rule_kernel_objects, 1);
+	cache(&b, "file_lock_cache", 600000, 600000, 115 * MIB);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "600 k locks on files"));
+	assert_true(says(f->try_, "/proc/locks"));
+	end(&b);
+
 	begin(&b, &rule_kernel_objects, 1); /* a busy server */
+	cache(&b, "net_namespace", 40, 90, 4 * MIB);
+	cache(&b, "file_lock_cache", 400, 40000, 8 * MIB);
 	cache(&b, "eventpoll_epi", 30000, 60000, 8 * MIB);
 	cache(&b, "dentry", 0, 9000000, 1700 * MIB);
 	assert_int_equal(conclude(&b), 0);
@@ -777,6 +807,52 @@ static void test_slab_growth_who(void **unused)
 	end(&b);
 }
 
+/* Who took about as much for the kernel as grew, and did not free it; not who frees as much as he
+ * takes, and nobody where two did, or one took many times as much. */
+static void test_slab_growth_pages(void **unused)
+{
+	static const struct {
+		u64 mine, freed, other, drains;
+		u32 who;
+	} cases[] = {
+		{250, 0, 40, 4, 7},
+		{250, 200, 40, 4, 0}, /* as a pipe's writer and reader in one do */
+		{250, 0, 250, 4, 0},
+		{2500, 0, 40, 4, 0},
+		{250, 0, 40, 2, 0}, /* in two drains of the ten: a start */
+		{60, 0, 0, 4, 0},
+	};
+
+	(void)unused;
+	for (size_t n = 0; n < ARRAY_SIZE(cases); n++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_slab_growth, 1);
+		slab_grew(&b);
+		PUT(&b, struct pages_sampled, REC_PAGES_SAMPLED, .bursts = 5,
+			.on_ns = 200 * NSEC_PER_MSEC, .covered_ns = 10 * NSEC_PER_SEC);
+		for (u64 i = 1; i <= cases[n].drains; i++) {
+			PUT_AT(&b, i * NSEC_PER_SEC, struct pages_alloc, REC_PAGES_ALLOC,
+				.who.tgid = 7, .who.order = 1,
+				.count = cases[n].mine * 2 / cases[n].drains);
+			PUT_AT(&b, i * NSEC_PER_SEC, struct pages_alloc, REC_PAGES_ALLOC,
+				.who.tgid = 9, .count = cases[n].other * 4 / cases[n].drains);
+			/* what can be moved is of programs */
+			PUT_AT(&b, i * NSEC_PER_SEC, struct pages_alloc, REC_PAGES_ALLOC,
+				.who.tgid = 11, .who.migratetype = 1, .count = 300);
+		}
+		PUT(&b, struct pages_free, REC_PAGES_FREE, .who.tgid = 7, .who.order = 2,
+			.count = cases[n].freed);
+		f = only(&b);
+		assert_int_equal(f->tgid, cases[n].who);
+		if (cases[n].who)
+			assert_true(
+				says(f->evidence, "more of pages for the kernel than it freed"));
+		end(&b);
+	}
+}
+
 static void heap(struct bench *b, u64 anon, u64 live, u64 kept)
 {
 	string(b, 1, "server");
@@ -885,8 +961,8 @@ static void test_allocator_keeps_others(void **unused)
 	begin(&b, &rule_allocator_keeps, 1);
 	other_heap(&b, "server", "jemalloc", 100 * MIB, 880 * MIB, 20 * MIB);
 	f = only(&b);
-	assert_true(says(f->evidence,
-		"880 MiB of it is free blocks on pages that also hold live ones"));
+	assert_true(says(
+		f->evidence, "880 MiB of it is free blocks on pages that also hold live ones"));
 	assert_true(says(f->try_, "No setting gives back these 880 MiB"));
 	assert_false(says(f->try_, "MALLOC_CONF"));
 	end(&b);
@@ -935,6 +1011,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_objects),
 		cmocka_unit_test(test_percpu_growth),
 		cmocka_unit_test(test_slab_growth_who),
+		cmocka_unit_test(test_slab_growth_pages),
 		cmocka_unit_test(test_large_growth_who),
 		cmocka_unit_test(test_allocator_keeps),
 		cmocka_unit_test(test_allocator_keeps_others),
