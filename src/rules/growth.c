@@ -220,6 +220,10 @@ static void growth_rule_tell_numbers(
 	else if (d->left >= 0 && d->left < 30 * 86400.0)
 		finding_line(r, f->evidence, "at this rate %s (%s) lasts %s", d->what,
 			fmt_bytes(a, d->room), time_left_text(r, d->left));
+	if (d->life > 0)
+		finding_line(r, f->evidence,
+			"it has grown at this rate since it started, %s before the end",
+			time_left_text(r, d->life));
 	if (d->bounded)
 		finding_line(r, f->evidence,
 			"its address space does not grow: it fills what it mapped before, at most "

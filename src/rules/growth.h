@@ -45,6 +45,7 @@ struct growth_verdict {
 	bool group;       /* what it grows in is the room of its group */
 	bool bounded;     /* it fills what it had mapped before, and that fits into what is left */
 	double fit;       /* R² of a line */
+	double life;      /* seconds that it has grown at this rate, from its start on; 0: not so */
 	u64 mapped;       /* that it may still touch */
 	int level;
 };

@@ -16,6 +16,9 @@
 #define NEW_SECONDS 8.0 /* began within the look: what grew so long is told, … */
 #define NEW_FIT 0.97    /* … if it did like a clock */
 #define BOUND_S 60.0    /* room that is full before is no bound */
+/* What has grown like this since it was started goes on as long again a good many times. */
+#define LIFE_TIMES 100.0
+#define LIFE_PART 0.3 /* by as much what it has may differ from its rate times its age */
 /* What grew like a clock through the whole look, and is that old, is no start any more. */
 #define STEADY_NS (30 * NSEC_PER_SEC)
 
@@ -64,6 +67,9 @@ static void when_it_hurts(
 /* What lasts, or is large against the room there is, is told louder than what may end soon. */
 static int growth_judge_level_of(const struct growth_verdict *d)
 {
+	double horizon = d->seconds >= LONG_S
+				 ? SOMETIME_S
+				 : MIN(MAX(LIFE_TIMES * d->life, GROWTH_LATER_S), SOMETIME_S);
 	bool large = d->left >= 0 && d->grown >= LARGE_PART * ((double)d->room + d->grown);
 
 	if (d->drifts || d->bounded)
@@ -75,7 +81,7 @@ static int growth_judge_level_of(const struct growth_verdict *d)
 		return large ? LEVEL_RISK : LEVEL_NOTE;
 	if (large || (d->left >= 0 && d->left < GROWTH_SOON_S))
 		return LEVEL_WARNING;
-	if (d->left < 0 || d->left < (d->seconds >= LONG_S ? SOMETIME_S : GROWTH_LATER_S))
+	if (d->left < 0 || d->left < horizon)
 		return LEVEL_RISK;
 	return LEVEL_NOTE;
 }
@@ -86,6 +92,18 @@ bool growth_is_young(const struct grown *g, const struct shape *s)
 
 	return g->start_ns && g->start_ns + (steady ? STEADY_NS : YOUNG_NS) > s->trend.last_ns &&
 	       growth_seconds(s) < LONG_S;
+}
+
+/* Seconds that it has grown like a clock, at this rate from nothing on; 0: it has not. */
+static double life_of(const struct grown *g, const struct growth_verdict *d)
+{
+	double age = g->start_ns ? ((double)g->anon.trend.last_ns - (double)g->start_ns) / 1e9 : 0;
+	double made = d->rate * age;
+
+	return d->fit >= CLOCKWORK && g->anon.trend.last >= (1 - LIFE_PART) * made &&
+			       g->anon.trend.last <= (1 + LIFE_PART) * made
+		       ? age
+		       : 0;
 }
 
 /* A heap or a pool of a fixed size, or a guest, fills a mapping that is there: its address space
@@ -118,6 +136,7 @@ bool growth_judge(const struct growth_seen *s, const struct report *r, const str
 		return false;
 	d.fit = trend_fit(&g->anon.trend);
 	d.young = growth_is_young(g, &g->anon);
+	d.life = d.young ? 0 : life_of(g, &d);
 	d.newer = d.young && g->start_ns >= r->stream->first_ns;
 	when_it_hurts(s, r, g->cgroup, &d);
 	bound_take(g, &d);
@@ -138,6 +157,7 @@ void growth_add(struct growth_verdict *all, const struct growth_verdict *d)
 	all->grown += d->grown;
 	all->seconds = MAX(all->seconds, d->seconds);
 	all->fit = MIN(all->fit, d->fit);
+	all->life = MIN(all->life, d->life);
 	all->young &= d->young;
 	all->newer &= d->newer;
 	all->drifts &= d->drifts;

@@ -1159,6 +1159,38 @@ static void test_growth_steady_young(void **unused)
 	}
 }
 
+/* What has grown like a clock since it was started, long ago, will go on for long: it need not be
+ * quick to be a risk. Not what had most of it at once. */
+static void test_growth_lifelong(void **unused)
+{
+	static const struct {
+		u64 age, had;
+		int level;
+	} cases[] = {{600, 1200, LEVEL_RISK}, {600, 100, LEVEL_NOTE}, {600, 3000, LEVEL_NOTE},
+		{90, 180, LEVEL_NOTE}};
+	const u64 end = 1000 * NSEC_PER_SEC;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct finding *x;
+		struct fixture f;
+
+		begin(&f, &rule_growth);
+		f.stream.first_ns = end - 10 * NSEC_PER_SEC;
+		value(&f, "MemAvailable", 24576 * MIB); /* for 12,288 s */
+		for (u64 k = 0; k <= 20; k++)
+			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0,
+				end - 10 * NSEC_PER_SEC + HALF_SECOND(k), .tgid = 7,
+				.start_ns = end - cases[i].age * NSEC_PER_SEC,
+				.anon_bytes = (cases[i].had - 20 + k) * MIB, .comm = "writer");
+		x = only(&f);
+		assert_int_equal(x->level, cases[i].level);
+		assert_int_equal(says(x->evidence, "since it started, 10 minutes before"),
+			x->level > LEVEL_NOTE);
+		view_close(&f);
+	}
+}
+
 /* What its group may have counts, not what the machine has; page cache of the group makes room. */
 /* What is left between its ups and downs is what counts, where that is known. */
 static void test_growth_beneath(void **unused)
@@ -1540,6 +1572,7 @@ int main(void)
 		cmocka_unit_test(test_cold_program),
 		cmocka_unit_test(test_growth_levels),
 		cmocka_unit_test(test_growth_steady_young),
+		cmocka_unit_test(test_growth_lifelong),
 		cmocka_unit_test(test_growth_in_group),
 		cmocka_unit_test(test_growth_young_in_group),
 		cmocka_unit_test(test_growth_bounded),
