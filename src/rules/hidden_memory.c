@@ -12,8 +12,7 @@
 #include "sys/process/fdlink.h"
 
 #define TRACEFS "/sys/kernel/tracing"
-#define TRACE_KB 1408ULL    /* TRACE_BUF_SIZE_DEFAULT (kernel/trace/trace.c), of each CPU */
-#define SEGMENTS_REMOVED 32 /* in one command */
+#define TRACE_KB 1408ULL /* TRACE_BUF_SIZE_DEFAULT (kernel/trace/trace.c), of each CPU */
 #define INODE_BYTES 1024
 #define NEW_PART 4       /* of what there is, one in so many */
 #define MESSAGE_BYTES 64 /* of the kernel, with each */
@@ -69,13 +68,24 @@ static const char *tmpfs_writer(
 	return who;
 }
 
+/* A limit that is met there fails in programs that have no part in it. */
+static bool tmpfs_is_shared(const char *mount)
+{
+	return !strcmp(mount, "/dev/shm") || !strcmp(mount, "/tmp") || !strcmp(mount, "/run");
+}
+
 static void tmpfs_try(
 	struct report *r, struct finding *x, const struct held_files *f, const char *dir)
 {
 	finding_line(r, x->try_, "List the files, largest first, and remove what is not needed:");
 	finding_line(r, x->try_,
 		"`find %s -xdev -type f -printf '%%k KiB %%u %%t %%p\\n' | sort -rn | head`", dir);
-	if (f->limit_bytes) { /* one without a limit gets none while it is mounted */
+	if (f->limit_bytes && tmpfs_is_shared(held_text(r, f->mount))) {
+		finding_line(r, x->try_,
+			"Many programs share %s, so leave its size as it is: let the writer use a "
+			"disk, or a tmpfs of its own with a size.",
+			held_text(r, f->mount));
+	} else if (f->limit_bytes) { /* one without a limit gets none while it is mounted */
 		finding_line(r, x->try_,
 			"Limit its size, to a quarter more than it holds now (writes beyond that "
 			"fail with ENOSPC, for all who write there):");
@@ -267,30 +277,6 @@ static void segments_evidence(struct report *r, struct finding *x, const struct 
 	}
 }
 
-/* By their numbers: what came since is not touched. */
-static void segments_try(struct report *r, struct finding *x, const struct held *h, u64 n)
-{
-	_cleanup_str_ struct str ids = {};
-	u64 told = 0;
-
-	for (size_t i = 0; i < h->segments.n && told < SEGMENTS_REMOVED; i++) {
-		const struct held_segment *g = groups_value(&h->segments, i);
-
-		if (!held_is_orphan(h, g))
-			continue;
-		str_addf(&ids, "%s-m" COMMAND_WORD_END "%llu", told ? COMMAND_WORD_END : "", g->id);
-		told++;
-	}
-	if (n == 1)
-		finding_line(r, x->try_, "If its creator is gone for good, remove it:");
-	else
-		finding_line(r, x->try_,
-			"Remove those whose creator is gone for good%s, and leave out any that a "
-			"program attaches again:",
-			told < n ? report_text(r, " (these are the first %llu)", told) : "");
-	finding_command(r, x->try_, str_get(&ids), "`ipcrm");
-}
-
 static void tell_segments(struct report *r, const struct hidden *s)
 {
 	const struct held *h = &s->held;
@@ -336,7 +322,7 @@ static void tell_segments(struct report *r, const struct hidden *s)
 	if (g.rate > 0)
 		finding_line(r, x->try_,
 			"See who creates them: `memwhy maps --like shmsnoop --for 10s`");
-	segments_try(r, x, h, o.n);
+	segments_remove_try(r, x, h, o.n);
 	finding_line(r, x->undo, "What was in it does not come back.");
 	finding_line(r, x->verify, "`ipcs -m`");
 }

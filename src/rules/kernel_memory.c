@@ -184,17 +184,17 @@ static void tell_sockets(struct report *r, const struct held *h)
 	const struct held_top *t = in.bytes >= out.bytes ? &in : &out;
 	struct held_growth g = held_growth_of(h, t);
 	double tcp_left = tcp_left_s(h, t, &g);
+	struct sockets s = t->most ? sockets_judge(r, &in, &out, h) : (struct sockets){};
+	/* what a reader on this host leaves with its writers waits for him as well */
+	u64 bytes = t->bytes, unread = s.other ? bytes : in.bytes;
 	struct finding *x = held_finding(r,
-		MAX(MAX(held_level_unread(r, in.bytes, &g), held_level_growing(r, t->bytes, &g)),
+		MAX(MAX(held_level_unread(r, unread, &g), held_level_growing(r, bytes, &g)),
 			tcp_left < HELD_SOON_S ? (int)LEVEL_RISK : -1),
-		"socket-buffers", t->bytes);
-	u64 bytes = t->bytes;
-	struct sockets s;
+		"socket-buffers", bytes);
 	char a[UNIT_BUF];
 
 	if (!x)
 		return;
-	s = sockets_judge(r, &in, &out, h);
 	held_in_kernel(x, bytes, MAX(in.first_bytes, out.first_bytes));
 	x->tgid = s.who->tgid;
 	x->title =

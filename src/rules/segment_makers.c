@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/units.h"
+
+#define REMOVED 32 /* in one command */
+
 int segment_makers_feed(struct groups *comms, const struct faults_agg *r)
 {
 	char *comm = groups_get(comms, &r->tgid);
@@ -47,4 +51,47 @@ const char *segment_makers(
 		*ret_n += maker && !strcmp(name, maker);
 	}
 	return *ret_n * 2 > n ? name : NULL;
+}
+
+static bool is_left(const struct held *h, const struct held_segment *g, bool ended)
+{
+	return held_is_orphan(h, g) && !(ended && g->creator);
+}
+
+/* By their numbers: what came since is not touched. A creator that lives on may attach its own
+ * again. */
+void segments_remove_try(struct report *r, struct finding *x, const struct held *h, u64 n)
+{
+	_cleanup_str_ struct str ids = {};
+	u64 told = 0, ended = 0, listed;
+	const char *most;
+
+	for (size_t i = 0; i < h->segments.n; i++)
+		ended += is_left(h, groups_value(&h->segments, i), true);
+	for (size_t i = 0; i < h->segments.n && told < REMOVED; i++) {
+		const struct held_segment *g = groups_value(&h->segments, i);
+
+		if (!is_left(h, g, ended))
+			continue;
+		str_addf(&ids, "%s-m" COMMAND_WORD_END "%llu", told ? COMMAND_WORD_END : "", g->id);
+		told++;
+	}
+	listed = ended ? ended : n;
+	most = told < listed ? report_text(r, " (the first %llu of them)", told) : "";
+	if (!ended)
+		finding_line(r, x->try_,
+			"%s: end it first, unless it will attach %s again; then remove %s%s:",
+			n == 1 ? "Its creator still runs" : "Their creators still run",
+			n == 1 ? "it" : "them", n == 1 ? "it" : "them", most);
+	else if (ended < n)
+		finding_line(r, x->try_,
+			"Remove those whose creator has ended%s, unless a program attaches them "
+			"again; the creators of %llu more still run:",
+			most, n - ended);
+	else
+		finding_line(r, x->try_, "%s%s, unless a program attaches %s again:",
+			n == 1 ? "Its creator has ended. Remove it"
+			       : "Their creators have ended. Remove them",
+			most, n == 1 ? "it" : "them");
+	finding_command(r, x->try_, str_get(&ids), "`ipcrm");
 }

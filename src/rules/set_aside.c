@@ -343,6 +343,39 @@ static void tell_reserve(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`memwhy check --for 10s`");
 }
 
+/* kswapd starts when less than that part of memory is free, and works on to twice as much. */
+static void tell_scale(struct report *r, const struct held *h)
+{
+	u64 scale = facts_last(&h->facts, "vm.watermark_scale_factor");
+	double share = (double)scale / 10000;
+	u64 bytes = (u64)((double)r->stream->host.memory_bytes * MIN(share, 1));
+	struct finding *x;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (share < RESERVE_SHARE)
+		return;
+	x = report_finding(r, MAX(share_level(share, 0.1, 0.25, 2), (int)LEVEL_NOTE), "min-free");
+	if (!x)
+		return;
+	x->held_bytes = bytes;
+	x->title = report_text(r,
+		"vm.watermark_scale_factor has kswapd keep at least %s of memory free, %s",
+		fmt_bytes(a, bytes), held_share(r, bytes));
+	x->confidence = "high: the present setting";
+	finding_line(r, x->evidence,
+		"vm.watermark_scale_factor is %llu (ten-thousandths of memory; the default is 10)",
+		scale);
+	finding_line(r, x->evidence, "kswapd reclaims below that, up to %s",
+		fmt_bytes(b, MIN(2 * bytes, r->stream->host.memory_bytes)));
+	x->why = "This is the distance between the watermarks: kswapd takes as much from the page "
+		 "cache, or swaps it out, and programs get none of it unless they allocate faster "
+		 "than kswapd reclaims.";
+	finding_line(r, x->try_, "The kernel's default; 100 where allocations come in bursts:");
+	finding_line(r, x->try_, "`sysctl -w vm.watermark_scale_factor=10`");
+	finding_line(r, x->undo, "`sysctl -w vm.watermark_scale_factor=%llu`", scale);
+	finding_line(r, x->verify, "`memwhy check --for 10s`");
+}
+
 static u64 ksm_pages(const struct held_process *p)
 {
 	return p->ksm_pages;
@@ -488,6 +521,7 @@ static int set_aside_rule_report(void *v, struct report *r)
 	tell_locked(r, h, &locked);
 	tell_pinned(r, h);
 	tell_reserve(r, h);
+	tell_scale(r, h);
 	tell_ksm(r, h);
 	tell_balloon(r, h);
 	tell_protected(r, h);
