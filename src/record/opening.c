@@ -2,9 +2,11 @@
 #include "record/opening.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "capture/ahead.h"
+#include "capture/embedded.h"
 
 struct to_open {
 	struct probe_run *run;
@@ -82,6 +84,29 @@ static int put_in_order(const struct opening *o, struct to_open all[SESSION_PROB
 	return rc;
 }
 
+static size_t packed_bytes(const struct probe *p)
+{
+	const struct embedded *e = p->bpf ? embedded_find(p->name) : NULL;
+
+	return e ? (size_t)(e->end - e->data) : SIZE_MAX;
+}
+
+/* While the first object is loaded, which makes the maps that all have in common, no other is: so
+ * it is the smallest of those that count all the time. */
+static void small_first(const struct opening *o, struct to_open *all, size_t n)
+{
+	const struct probe *const *of = o->cfg->probes;
+	struct to_open first;
+	size_t small = 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (packed_bytes(of[all[i].i]) < packed_bytes(of[all[small].i]))
+			small = i;
+	first = all[small];
+	memmove(all + 1, all, small * sizeof(*all));
+	all[0] = first;
+}
+
 /* What looks now and then is opened within the interval, unless that is a command's. */
 static int all_open(const struct opening *o, struct to_open *all, size_t late, struct err *err)
 {
@@ -128,6 +153,8 @@ int opening_run(const struct opening *o, struct err *err)
 	if (rc)
 		err_errno(err, rc, "probes");
 	o->c->ahead = o->cfg->n_probes > 1 && !rc ? ahead_begin() : NULL;
+	if (o->c->ahead && o->cfg->lenient && !o->cfg->opt.watch_ns)
+		small_first(o, all, late);
 	rc = rc ? rc : all_open(o, all, late, err);
 	ahead_end(o->c->ahead);
 	o->c->ahead = NULL;
