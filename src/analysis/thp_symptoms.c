@@ -11,6 +11,10 @@
 /* Below these there is no pattern. */
 #define MIN_EVENTS 10
 #define MIN_NS (20 * 1000000ULL)
+/* For a huge page that was asked for, at most: runs, and pages reclaimed for each of its own. */
+#define TIMES_EACH 4
+#define RECLAIMED_EACH 4
+#define HUGE_PAGES 512ULL
 /* Shares of the interval: time that all tasks together lost. */
 #define SHARE_RISK 0.005
 #define SHARE_WARNING 0.02
@@ -29,22 +33,27 @@ static const char *text_of(const struct thp_test *t, const char *name)
 }
 
 /*
- * Did anybody ask for a huge page? Requests of order 9 are the page cache's too: since Linux 5.18
- * readahead takes large folios (page_cache_ra_order(), mm/readahead.c), which no counter of huge
- * pages shows and no setting of them prevents. Where the counters are not known: perhaps.
+ * Did anybody ask for that many huge pages? Requests of order 9 are the page cache's too: since
+ * Linux 5.18 readahead takes large folios (page_cache_ra_order(), mm/readahead.c), which no counter
+ * of huge pages shows and no setting of them prevents. So there were some, compaction or reclaim
+ * ran a few times for each at most, and what was reclaimed (where it is known) is no multiple of
+ * them. Where the counters are not known: perhaps.
  */
-static bool thp_symptoms_is_asked_for(const struct thp_test *t)
+static bool thp_symptoms_is_asked_for(const struct thp_test *t, u64 times)
 {
 	static const char *const asked[] = {"thp_fault_alloc", "thp_fault_fallback",
 		"thp_collapse_alloc", "thp_collapse_alloc_failed", "thp_file_alloc",
 		"thp_file_fallback"};
+	u64 reclaimed = thp_facts_delta(t->facts, t->counter, "pgsteal_kswapd") +
+			thp_facts_delta(t->facts, t->counter, "pgsteal_direct");
 	u64 n = 0;
 
 	if (!thp_facts_find(t->facts, t->counter, "thp_fault_alloc"))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
 		n += thp_facts_delta(t->facts, t->counter, asked[i]);
-	return n >= MIN_EVENTS;
+	return n >= MIN_EVENTS && n * TIMES_EACH >= times &&
+	       n * HUGE_PAGES * RECLAIMED_EACH >= reclaimed;
 }
 
 static bool share_level(const struct report *r, u64 ns, s8 *ret_level)
@@ -137,7 +146,7 @@ static void compaction_test(struct report *r, const struct thp_test *t, struct t
 	if (!t->looked)
 		s->seen = THP_UNTESTED;
 	else if (share_level(r, l->ns, &s->level) && l->count >= MIN_EVENTS && l->ns >= MIN_NS &&
-		 thp_symptoms_is_asked_for(t))
+		 thp_symptoms_is_asked_for(t, l->count))
 		s->seen = THP_SEEN;
 }
 
@@ -219,7 +228,7 @@ static void reclaim_test(struct report *r, const struct thp_test *t, struct thp_
 	if (!t->looked || !known)
 		s->seen = THP_UNTESTED;
 	else if (share_level(r, l.ns, &s->level) && l.count >= MIN_EVENTS && l.ns >= MIN_NS &&
-		 thp_symptoms_is_asked_for(t))
+		 thp_symptoms_is_asked_for(t, l.count))
 		s->seen = THP_SEEN;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/thp_symptoms.h"
+#include "probes/system/system.h"
 #include "probes/thp/thp.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
@@ -76,6 +77,14 @@ static int thp_rule_usage_feed(struct thp_facts *f, const struct thp_process *p)
 	return thp_facts_usage(f, p->tgid, &u);
 }
 
+/* How much was reclaimed, for whatever. */
+static int thp_rule_system_feed(struct thp_facts *f, const struct system_value *v)
+{
+	if (v->source != SYSTEM_VMSTAT || strncmp(v->name, "pgsteal_", 8))
+		return 0;
+	return thp_facts_value(f, THP_VMSTAT, v->name, v->value, "");
+}
+
 static int thp_rule_feed(void *v, const struct rec *r)
 {
 	switch (r->kind) {
@@ -85,6 +94,8 @@ static int thp_rule_feed(void *v, const struct rec *r)
 		return work_feed(v, (const struct thp_agg *)r);
 	case REC_THP_PROCESS:
 		return thp_rule_usage_feed(v, (const struct thp_process *)r);
+	case REC_SYSTEM_VALUE:
+		return thp_rule_system_feed(v, (const struct system_value *)r);
 	case REC_TASK:
 		thp_facts_task(v, r);
 		return 0;

@@ -1530,6 +1530,11 @@ static void test_thp_compaction(void **unused)
 
 static void test_thp_reclaim(void **unused)
 {
+	static const struct {
+		u64 asked, reclaimed;
+		bool seen;
+	} folios[] = {{0, 0, false}, {12, 0, false}, {13, 0, true}, {40, 40 * 512 * 4, true},
+		{40, 40 * 512 * 4 + 2, false}};
 	const struct finding *f;
 	struct bench b;
 
@@ -1549,12 +1554,16 @@ static void test_thp_reclaim(void **unused)
 	assert_int_equal(conclude(&b), 0);
 	end(&b);
 	/* blocks of that order that nobody wanted as huge pages: large folios of the page cache */
-	for (u64 asked = 0; asked <= 40; asked += 40) {
+	for (size_t i = 0; i < ARRAY_SIZE(folios); i++) {
 		thp_begin(&b, "always", "defer");
 		thp_value(&b, THP_VMSTAT, "thp_fault_alloc", 1000, "");
+		value(&b, SYSTEM_VMSTAT, "pgsteal_kswapd", 5000, NULL);
+		value(&b, SYSTEM_VMSTAT, "pgsteal_direct", 5000, NULL);
 		THP_WORK(&b, THP_KSWAPD, THP_KERNEL | THP_FREE_KNOWN, 50, 300ULL, true);
-		thp_value(&b, THP_VMSTAT, "thp_fault_alloc", 1000 + asked, "");
-		assert_int_equal(conclude(&b), asked ? 1 : 0);
+		thp_value(&b, THP_VMSTAT, "thp_fault_alloc", 1000 + folios[i].asked, "");
+		value(&b, SYSTEM_VMSTAT, "pgsteal_kswapd", 5000 + folios[i].reclaimed / 2, NULL);
+		value(&b, SYSTEM_VMSTAT, "pgsteal_direct", 5000 + folios[i].reclaimed / 2, NULL);
+		assert_int_equal(conclude(&b), folios[i].seen);
 		end(&b);
 	}
 	/* where events do not tell, samples do: all of them must be above */
