@@ -201,14 +201,19 @@ static bool is_beside(const struct runtime_heap *h)
 
 static void v8_buffers_tell(struct report *r, struct finding *f)
 {
+	f->why =
+		"It grows outside the V8 heap, by buffers and typed arrays, or by memory of native "
+		"addons: --max-old-space-size does not bound that.";
 	finding_line(r, f->try_,
 		"Buffers, typed arrays and native addons' memory are outside the V8 heap: check "
 		"external and arrayBuffers of process.memoryUsage(), and look for streams whose "
 		"data is not consumed (write() returned false).");
 }
 
-static void java_native_tell(struct report *r, struct finding *f, u32 tgid)
+static void java_native_tell(struct report *r, struct finding *f, u32 tgid, const char *what)
 {
+	f->why = report_text(
+		r, "It grows outside the Java heap, by %s: -Xmx does not bound that.", what);
 	finding_line(r, f->try_,
 		"Direct buffers (ByteBuffer.allocateDirect), threads, classes and native "
 		"libraries' memory are outside the Java heap. Count the direct buffers: `jcmd %u "
@@ -243,7 +248,8 @@ static void beside_tell(
 	if (runtime == RUNTIME_V8)
 		v8_buffers_tell(r, f);
 	else
-		java_native_tell(r, f, h->tgid);
+		java_native_tell(r, f, h->tgid,
+			"direct buffers, threads, classes or memory of native libraries");
 }
 
 /* What a runtime has beside its heap, as the functions tell that take memory for it. */
@@ -320,7 +326,9 @@ static bool part_tell(
 	else if (part == PART_JAVA_CLASSES && runtime == RUNTIME_JAVA)
 		classes_tell(r, f, heap->tgid);
 	else if (part == PART_JAVA_DIRECT && runtime == RUNTIME_JAVA)
-		java_native_tell(r, f, heap->tgid);
+		java_native_tell(r, f, heap->tgid,
+			"direct buffers (ByteBuffer.allocateDirect) or other memory taken through "
+			"Unsafe");
 	else if (part == PART_V8_BUFFERS && runtime == RUNTIME_V8)
 		v8_buffers_tell(r, f);
 	else
