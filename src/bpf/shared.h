@@ -96,7 +96,8 @@ struct scope_self {
 /* The element of a probe's array of bursts (struct probe_bursts): count until then. */
 struct burst_now {
 	u64 number;   /* 0: between two */
-	u64 until_ns; /* of bpf_ktime_get_ns(); we may come late to end it */
+	u64 since_ns; /* of bpf_ktime_get_ns(), as the next */
+	u64 until_ns; /* we may come late to end it */
 };
 
 #define AGG_SLOTS 32

@@ -17,7 +17,7 @@ bool burst_wanted(const struct probe *p, const struct capture *c)
 
 static int now_set(struct burst *b, u64 number, u64 until_ns)
 {
-	struct burst_now now = {.number = number, .until_ns = until_ns};
+	struct burst_now now = {.number = number, .since_ns = b->began_ns, .until_ns = until_ns};
 	int fd = b->spec->map ? attach_map(b->a, b->spec->map) : -1;
 	u32 zero = 0;
 

@@ -1,8 +1,8 @@
 /*
- * Calls that change an address space, from begin to end, and signals for memory that may not be
- * touched. sys_enter fires for every call of every program: so only in bursts. Which of the numbers
- * is meant is told by the native table; calls of 32-bit programs are taken for other ones of
- * theirs, and told wrongly.
+ * Calls that change an address space or wait until something is on disk, from begin to end, and
+ * signals for memory that may not be touched. sys_enter fires for every call of every program: so
+ * only in bursts. Which of the numbers is meant is told by the native table; calls of 32-bit
+ * programs are taken for other ones of theirs, and told wrongly.
  */
 #include "bpf/common.bpf.h"
 #include "probes/mmcalls/mmcalls.h"
@@ -44,7 +44,7 @@ struct {
 
 static __always_inline bool is_wanted(u64 nr)
 {
-	if (nr == MMCALLS_PKEY_MPROTECT)
+	if (nr == MMCALLS_PKEY_MPROTECT || mmcalls_syncs(nr))
 		return true;
 	return nr < 64 &&
 	       (1ULL << MMCALLS_MMAP | 1ULL << MMCALLS_MPROTECT | 1ULL << MMCALLS_MUNMAP |
@@ -98,12 +98,22 @@ int call_begins(struct bpf_raw_tracepoint_args *ctx)
 	v = call_count(ctx, &call.key);
 	if (!v)
 		return 0;
-	if (nr != MMCALLS_BRK)
+	if (nr != MMCALLS_BRK && (!mmcalls_syncs(nr) || nr == MMCALLS_MSYNC))
 		v->sum[MMCALLS_BYTES] += regs.rsi;
 	call.burst = b->number;
 	call.ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&begun, &tid, &call, BPF_ANY);
 	return 0;
+}
+
+/* A call that began before the burst. A disk may take longer for one than a burst lasts. */
+static __always_inline void sync_ends(void *ctx, const struct burst_now *b, u64 nr)
+{
+	struct mmcalls_key key = {.call = (u16)nr};
+	struct agg_value *v = call_count(ctx, &key);
+
+	if (v)
+		agg_time(v, bpf_ktime_get_ns() - b->since_ns);
 }
 
 /* (struct pt_regs *, long ret) */
@@ -121,9 +131,11 @@ int call_ends(struct bpf_raw_tracepoint_args *ctx)
 	if (!is_wanted(nr))
 		return 0;
 	call = bpf_map_lookup_elem(&begun, &tid);
+	b = burst_find();
+	if (b && mmcalls_syncs(nr) && (!call || call->burst != b->number))
+		sync_ends(ctx, b, nr);
 	if (!call)
 		return 0;
-	b = burst_find();
 	v = b && call->burst == b->number ? bpf_map_lookup_elem(&table, &call->key) : 0;
 	if (v && v->count) /* on this CPU it has a name then */
 		agg_time(v, bpf_ktime_get_ns() - call->ns);

@@ -13,6 +13,12 @@ enum mmcalls_call {
 	MMCALLS_MREMAP = 25,
 	MMCALLS_MADVISE = 28,
 	MMCALLS_PKEY_MPROTECT = 329, /* counted as MMCALLS_MPROTECT */
+	/* These change no address space: they wait until what was written is on disk. */
+	MMCALLS_MSYNC = 26,
+	MMCALLS_FSYNC = 74,
+	MMCALLS_FDATASYNC = 75,
+	MMCALLS_SYNC_FILE_RANGE = 277,
+	MMCALLS_SYNCFS = 306,
 	/* No call: a handler of the process gets a signal for memory that it may not access that
 	 * way. */
 	MMCALLS_SIGNAL = 0xffff,
@@ -26,6 +32,12 @@ struct mmcalls_key {
 	u16 advice;
 	u32 reserved;
 };
+
+static inline int mmcalls_syncs(u64 call)
+{
+	return call == MMCALLS_MSYNC || call == MMCALLS_FSYNC || call == MMCALLS_FDATASYNC ||
+	       call == MMCALLS_SYNC_FILE_RANGE || call == MMCALLS_SYNCFS;
+}
 
 /* agg_value.sum */
 enum { MMCALLS_BYTES };
@@ -46,6 +58,26 @@ enum { MMCALLS_BYTES };
 	F(R, u64, timed, COUNT, "calls whose end was seen")                                      \
 	F(R, u64, total_ns, NS, "their time")
 RECORD(mmcalls_agg, MMCALLS_AGG_FIELDS);
+
+/* On disk: calls that wait until something is on disk, in the bursts since the last such record.
+ * Of a call that began before the burst, only the part within it is counted: for calls longer than
+ * a burst, the time is what they took at least. */
+#define MMCALLS_SYNC_FIELDS(F, R)                                                   \
+	F(R, u32, tgid, ID, "process")                                              \
+	F(R, u32, tid, ID, "0")                                                     \
+	F(R, u32, stack, STACK, "where the call was made")                          \
+	F(R, u16, call, ID,                                                         \
+		"number of the system call: 26 msync, 74 fsync, 75 fdatasync, 277 " \
+		"sync_file_range, 306 syncfs")                                      \
+	F(R, u16, reserved, HIDDEN, "")                                             \
+	F(R, u64, count, COUNT, "calls that began or ended in a burst")             \
+	F(R, u64, timed, COUNT, "calls whose end was seen")                         \
+	F(R, u64, total_ns, NS, "their time")                                       \
+	F(R, u64, max_ns, NS, "the longest, since the start")                       \
+	F(R, u64, bytes, BYTES, "the lengths of the ranges that msync was given")   \
+	F(R, u64, cgroup, CGROUP, "cgroup of the process")                          \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(mmcalls_sync, MMCALLS_SYNC_FIELDS);
 
 /* The records above count bursts. Since the last one: */
 #define MMCALLS_SAMPLED_FIELDS(F, R)                                                   \

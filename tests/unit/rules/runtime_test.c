@@ -173,15 +173,18 @@ static void test_parts(void **unused)
 {
 	static const struct {
 		const char *comm, *function, *module, *told;
+		const char *why; /* NULL: nothing in particular */
 	} cases[] = {
-		{"api", "runtime.stackpoolalloc", "/bin/api", "pprof/goroutine"},
-		{"api", "runtime.mallocgc", "/bin/api", "pprof/heap"},
-		{"java", "Metaspace::allocate", "/jdk/libjvm.so", "VM.classloader_stats"},
-		{"java", "Unsafe_SetMemory0", "/jdk/libjvm.so", "java.nio.Direct"},
-		{"java", "G1CollectedHeap::allocate", "/jdk/libjvm.so", "GC.heap_info"},
-		{"node", "v8::internal::Builtin_TypedArrayPrototypeFill", "/bin/node", "external"},
-		{"node", "v8::internal::Heap::Scavenge", "/bin/node", "heapsnapshot-signal"},
-		{"x", "ArrayBuffer_fill", "/bin/x", "tracemalloc"},
+		{"api", "runtime.stackpoolalloc", "/bin/api", "pprof/goroutine", NULL},
+		{"api", "runtime.mallocgc", "/bin/api", "pprof/heap", NULL},
+		{"java", "Metaspace::allocate", "/jdk/libjvm.so", "VM.classloader_stats", NULL},
+		{"java", "Unsafe_SetMemory0", "/jdk/libjvm.so", "java.nio.Direct",
+			"outside the Java heap, by direct buffers"},
+		{"java", "G1CollectedHeap::allocate", "/jdk/libjvm.so", "GC.heap_info", NULL},
+		{"node", "v8::internal::Builtin_TypedArrayPrototypeFill", "/bin/node", "external",
+			"outside the V8 heap, by buffers"},
+		{"node", "v8::internal::Heap::Scavenge", "/bin/node", "heapsnapshot-signal", NULL},
+		{"x", "ArrayBuffer_fill", "/bin/x", "tracemalloc", NULL},
 	};
 
 	(void)unused;
@@ -209,6 +212,7 @@ static void test_parts(void **unused)
 		f = only(&b);
 		for (size_t k = 0; k < ARRAY_SIZE(cases); k++)
 			assert_int_equal(says(f->try_, cases[k].told), k == i);
+		assert_true(!cases[i].why || strstr(f->why, cases[i].why));
 		end(&b);
 	}
 }
