@@ -30,7 +30,7 @@ attached() {
 @test "check: pages are looked at in bursts" {
 	work storm
 	before=$(allocated) on=0 off=0 length=9 part=4
-	[ -z "${MEMWHY_VM-}" ] || length=80 part=1
+	[ -z "${MEMWHY_VM-}" ] || length=40 part=1
 	memwhy_start check --for "${length}s" --record log
 	for _ in $(seq 100); do
 		attached && on=$((on + 1)) || off=$((off + 1))
