@@ -26,6 +26,9 @@ struct object {
 	const char *why, *try_;
 	void (*see)(struct report *r, struct finding *x); /* whose they are; NULL: descriptors */
 	u64 many;                                         /* fewer are no finding; 0: MANY */
+	/* Each also has several of this cache: where that has fewer objects, these are gone, and
+	 * their own are freed later. NULL: there is no such cache. */
+	const char *witness;
 };
 
 static void see_keys(struct report *r, struct finding *x)
@@ -52,13 +55,13 @@ static const struct object objects[] = {
 		"Remove descriptors from the set (EPOLL_CTL_DEL) before they are closed, and use "
 		"one set per thread rather than per connection. The kernel's limit is "
 		"fs.epoll.max_user_watches.",
-		NULL, 0},
+		NULL, 0, NULL},
 	{SLAB_INOTIFY_NAME, "inotify watches", "inotify and fanotify descriptors", FD_WATCH, 1024,
 		"Each watch keeps the inode and name of its directory or file in memory, "
 		"unreclaimable.",
 		"Watch fewer directories, or whole file systems with fanotify. The kernel's limit "
 		"is fs.inotify.max_user_watches.",
-		NULL, 0},
+		NULL, 0, NULL},
 	{SLAB_KEYS_NAME, "keys (keyrings)", NULL, FD_KINDS, 128,
 		"A key (add_key, request_key) stays until it expires, is revoked, or no keyring "
 		"has it: those in a user's keyring outlive the program that added them.",
@@ -66,20 +69,22 @@ static const struct object objects[] = {
 		"needed. The kernel's limits for each user are kernel.keys.maxkeys and "
 		"kernel.keys.root_maxkeys. Whose they are (user, and in the third column how "
 		"many):",
-		see_keys, 0},
+		see_keys, 0, NULL},
 	{SLAB_LOCKS_NAME, "locks on files (fcntl, flock)", NULL, FD_KINDS, 0,
 		"Each locked range of a file is an object until it is unlocked or its owner closes "
 		"the file, and each new lock is compared with all others of that file.",
 		"Unlock what is no longer needed, or lock one range instead of many small ones. "
 		"Whose they are (how many, and the pid):",
-		see_locks, 0},
+		see_locks, 0, NULL},
 	{SLAB_NETNS_NAME, "network namespaces", "descriptors that may be of namespaces", FD_OTHER,
 		NETNS_BYTES,
 		"Each network namespace has its own devices, sockets, tables and counters. It "
 		"stays while a process is in it or has it open, or while it is mounted (ip netns).",
 		"Remove those that nobody needs (ip netns delete), and close descriptors of "
 		"/proc/PID/ns/net. Which there are, and who is in them:",
-		see_netns, NETNS_MANY},
+		see_netns, NETNS_MANY,
+		/* the last ones removed stay in the cache until others are (seen on 6.18) */
+		"sock_inode_cache"},
 };
 
 struct owner {
@@ -215,6 +220,7 @@ static int kernel_objects_rule_report(void *v, struct report *r)
 	for (size_t i = 0; i < ARRAY_SIZE(objects); i++) {
 		const struct object *o = &objects[i];
 		const struct slab_usage *s = cache_find(&h->facts, o->cache);
+		const struct slab_usage *w = o->witness ? cache_find(&h->facts, o->witness) : s;
 		u64 bytes = s ? s->bytes + s->active_objects * o->beside_bytes : 0;
 		u64 many = o->many ? o->many : MANY;
 		int level = s && s->active_objects >= many ? held_level(r, bytes) : -1;
@@ -222,7 +228,7 @@ static int kernel_objects_rule_report(void *v, struct report *r)
 		/* Ever more of them are told before they are large. */
 		if (level < 0 && s && s->active_objects >= 2 * s->first_active_objects + many / 2)
 			level = LEVEL_NOTE;
-		if (level >= 0)
+		if (level >= 0 && w && w->active_objects >= s->active_objects)
 			kernel_objects_tell(r, h, o, s, level, bytes);
 	}
 	return 0;

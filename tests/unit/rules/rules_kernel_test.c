@@ -647,9 +647,16 @@ static void test_kernel_objects(void **unused)
 	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .files = 700,
 		.kinds[FD_OTHER] = 50);
 	cache(&b, "net_namespace", 850, 854, 4 * MIB);
+	cache(&b, "sock_inode_cache", 9000, 9000, 8 * MIB);
 	f = only(&b);
 	assert_string_equal(f->title, "854 network namespaces kept by the kernel, about 171 MiB");
 	assert_true(says(f->try_, "`lsns -t net`"));
+	end(&b);
+
+	begin(&b, &rule_kernel_objects, 1); /* their sockets are gone, and so are they */
+	cache(&b, "net_namespace", 850, 854, 4 * MIB);
+	cache(&b, "sock_inode_cache", 145, 145, MIB);
+	assert_int_equal(conclude(&b), 0);
 	end(&b);
 
 	begin(&b, &rule_kernel_objects, 1); /* nearly as many descriptors as there are of them */
@@ -658,6 +665,7 @@ static void test_kernel_objects(void **unused)
 		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = tgid, .name = 1,
 			.files = 800, .kinds[FD_OTHER] = tgid == 9 ? 790 : 300);
 	cache(&b, "net_namespace", 850, 854, 4 * MIB);
+	cache(&b, "sock_inode_cache", 9000, 9000, 8 * MIB);
 	f = only(&b);
 	assert_int_equal(f->tgid, 9);
 	assert_non_null(strstr(f->title, "sandbox (pid 9) has most of the descriptors that may be "
