@@ -1,6 +1,6 @@
 /*
  * A filter of system calls: rules in, a program of the kernel's out (seccomp(2)). Calls are those
- * of this architecture; any other's fail with ENOSYS. Private to cage.c.
+ * of this architecture; any other's fail with ENOSYS. Private to cage.c and tests.
  */
 #ifndef MEMWHY_CAGE_FILTER_H
 #define MEMWHY_CAGE_FILTER_H

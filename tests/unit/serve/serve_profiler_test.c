@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -16,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "base/util.h"
+#include "cage/filter.h"
 #include "serve/profiler.h"
 
 #define ANSWER_MS 20000
@@ -178,16 +179,14 @@ static void test_stubborn(void **state)
  * nobody waits for it. From here on this program has no pidfd_open(). */
 static void test_unwatched(void **state)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	static const u32 call[] = {SYS_pidfd_open};
+	struct filter filter = {.action = FILTER_ALLOW};
 	_cleanup_str_ struct str out = {};
 	struct profiler p;
 
 	(void)state;
-	assert_non_null(filter);
-	assert_int_equal(
-		seccomp_rule_add(filter, SCMP_ACT_ERRNO(EMFILE), SCMP_SYS(pidfd_open), 0), 0);
-	assert_int_equal(seccomp_load(filter), 0);
-	seccomp_release(filter);
+	filter_calls(&filter, FILTER_FAIL(EMFILE), call, ARRAY_SIZE(call));
+	assert_int_equal(filter_load(&filter, false), 0);
 	assert_int_equal(syscall(SYS_pidfd_open, getpid(), 0), -1);
 	assert_int_equal(errno, EMFILE);
 
