@@ -64,6 +64,8 @@ static int report_hand(struct running *g, const struct report *r)
 	return w ? w->show(w->arg, r) : output_report(&g->out, r, &g->err);
 }
 
+static bool due_streams(const struct running *g);
+
 static int report_make(struct running *g)
 {
 	struct report r;
@@ -72,6 +74,8 @@ static int report_make(struct running *g)
 	running_report_begin(g, &r);
 	rc = pipeline_report(&g->pipe, &r);
 	running_report_end(g, &r);
+	if (!rc && due_streams(g))
+		rc = report_drop_told(&r, &g->told);
 	if (!rc)
 		rc = report_hand(g, &r);
 	report_destroy(&r);
@@ -645,6 +649,7 @@ static int running_close(struct running *g, int rc)
 	if (g->input)
 		close(g->input);
 	pipeline_destroy(&g->pipe);
+	notes_told_free(&g->told);
 	return rc;
 }
 

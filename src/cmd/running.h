@@ -25,6 +25,7 @@ struct running {
 	bool each_is_in_order;   /* single events are one table, in the order they came */
 	int (*on_part)(void *arg); /* at each second of a recording; NULL: nobody asks */
 	struct report events;    /* the first of them, of a page with a limit; see run.c */
+	struct notes_told told;  /* where one report follows another as things come */
 	struct str by;           /* what --by is where the format asks for stacks */
 	struct schema schema;    /* for `narrow` */
 	struct narrow narrow;    /* in front of the pipeline, for a part of a recording */

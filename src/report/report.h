@@ -263,6 +263,15 @@ int finding_level_parse(const char *name, int *ret_level);
 /* Adds what the stream itself says: its notes to notes and not_checked, and the data its probes
  * could not obtain to not_checked, by cause. A text that is already there is not added twice. */
 void report_add_stream_notes(struct report *r);
+
+/* Notes that earlier reports of the run had. Zeroed at first. */
+struct notes_told {
+	VEC(char *) texts;
+};
+
+/* Leaves out the notes that were told, and keeps the others as told. -ENOMEM: some are kept. */
+int report_drop_told(struct report *r, struct notes_told *told);
+void notes_told_free(struct notes_told *told);
 /* Was something not looked at for want of rights? */
 bool report_is_refused(const struct report *r);
 /* What to do about it, as a sentence. */

@@ -177,3 +177,31 @@ void report_add_stream_notes(struct report *r)
 			vec_push(&r->not_checked, text);
 	}
 }
+
+int report_drop_told(struct report *r, struct notes_told *told)
+{
+	size_t kept = 0;
+	int rc = 0;
+
+	vec_each (note, &r->notes) {
+		char *copy;
+
+		if (report_says((const char *const *)told->texts.v, told->texts.n, *note))
+			continue;
+		r->notes.v[kept++] = *note;
+		copy = strdup(*note);
+		if (copy && !vec_push(&told->texts, copy))
+			continue;
+		free(copy);
+		rc = -ENOMEM;
+	}
+	r->notes.n = kept;
+	return rc;
+}
+
+void notes_told_free(struct notes_told *told)
+{
+	vec_each (text, &told->texts)
+		free(*text);
+	vec_free(&told->texts);
+}

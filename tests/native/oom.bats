@@ -143,8 +143,13 @@ grow() {
 	wait_for memwhy_attached
 	grow 33554432 -s 8 -r 40
 	wait_for 'grep -q "($grown) was killed" "$BATS_TEST_TMPDIR/live"'
+	first=$grown
+	grow 33554432 -s 8 -r 40
+	wait_for 'grep -q "($grown) was killed" "$BATS_TEST_TMPDIR/live"'
+	[ "$first" != "$grown" ]
 	kill -0 "$memwhy"
 	memwhy_stop
+	[ -z "$(grep '^Note: ' "$BATS_TEST_TMPDIR/live" | sort | uniq -d)" ] # said once
 }
 
 # bats test_tags=host

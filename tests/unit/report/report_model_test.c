@@ -448,6 +448,30 @@ static void test_has_stacks(void **state)
 	fixture_close(&f);
 }
 
+/* Of a run that makes one report after the other. */
+static void test_notes_once(void **state)
+{
+	struct notes_told told = {};
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, "oom");
+	report_note(&f.report, "a");
+	report_note(&f.report, "%d", 1);
+	assert_int_equal(report_drop_told(&f.report, &told), 0);
+	assert_int_equal(f.report.notes.n, 2);
+	fixture_close(&f);
+	fixture_open(&f, "oom");
+	report_note(&f.report, "a");
+	report_note(&f.report, "%d", 2);
+	report_note(&f.report, "%d", 1);
+	assert_int_equal(report_drop_told(&f.report, &told), 0);
+	assert_int_equal(f.report.notes.n, 1);
+	assert_string_equal(f.report.notes.v[0], "2");
+	fixture_close(&f);
+	notes_told_free(&told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,6 +486,7 @@ int main(void)
 		cmocka_unit_test(test_stack_of_a_tracepoint),
 		cmocka_unit_test(test_stack_as_evidence),
 		cmocka_unit_test(test_stream_notes),
+		cmocka_unit_test(test_notes_once),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_has_stacks),
 	};
