@@ -20,7 +20,6 @@ void capture_close(struct capture *c)
 	sample_opener_close(c->opener);
 	mapping_cache_free(&c->mappings);
 	table_batch_free(&c->batch);
-	groups_free(&c->ended);
 	for (size_t i = 0; i < SHARED_MAPS; i++)
 		if (c->shared[i])
 			close(c->shared[i] - 1);

@@ -5,7 +5,6 @@
 #ifndef MEMWHY_CAPTURE_CAPTURE_H
 #define MEMWHY_CAPTURE_CAPTURE_H
 
-#include "base/groups.h"
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/vec.h"
@@ -106,8 +105,6 @@ struct capture {
 	struct ahead *ahead;   /* while probes are opened; NULL: nothing is loaded ahead */
 	struct mapping_cache mappings;
 	struct table_batch batch;    /* of the tables of its probes */
-	struct groups ended;         /* tgid -> nothing: see names_ended() */
-	bool ended_known;            /* … in this drain no others are looked for */
 	struct preload preload;      /* of the command, where a probe asked for it */
 	const struct blocks *blocks; /* of a probe that follows them; NULL: there is none */
 	bool blocks_wanted;          /* somebody will tell it of accesses; before probe_start() */

@@ -12,7 +12,6 @@
 #define HASH_FUNCTION(key, size, hash) ((hash) = (unsigned)XXH3_64bits(key, size))
 #include <uthash.h>
 
-#include "base/clock.h"
 #include "base/groups.h"
 #include "base/util.h"
 #include "capture/capture.h"
@@ -20,18 +19,17 @@
 /* The value of a key at the last drain. */
 struct known {
 	UT_hash_handle hh;
-	u64 changed_ns; /* the drain that found it changed */
-	void *last;     /* behind the key */
+	void *last; /* behind the key */
 	char key[];
 };
 
 struct table {
 	struct table_spec spec;
-	struct known *known, *at; /* at: of the key that was taken last; NULL: none is known */
-	int n_cpus;               /* values a key has: one a possible CPU, or one */
-	char *cpus;               /* n_cpus of them */
-	char *sum, *last;         /* of the key at hand */
-	u64 delivered, now_ns;    /* when the drain began */
+	struct known *known;
+	int n_cpus;       /* values a key has: one a possible CPU, or one */
+	char *cpus;       /* n_cpus of them */
+	char *sum, *last; /* of the key at hand */
+	u64 delivered;
 	char *key, *next;
 	const char *slots; /* mapped; NULL: none */
 	size_t slots_bytes, slot_size;
@@ -44,7 +42,7 @@ struct table {
 
 #define ASK_KEYS 256 /* after so many that were read one by one it is asked whether to leave */
 #define BATCH_BYTES (128UL << 10) /* stays in the cache of a CPU */
-#define BATCH_MIN 64              /* no bucket of a hash holds as many */
+#define BATCH_MIN 64 /* no bucket of a hash holds as many */
 #define BATCH_MAX 1024
 
 static bool map_is_per_cpu(int map)
@@ -127,8 +125,6 @@ int table_open(const struct table_spec *spec, struct table **ret)
 	if (!t)
 		return -ENOMEM;
 	t->spec = *spec;
-	if (spec->slots > 0 || (spec->capture && !capture_lasts(spec->capture)))
-		t->spec.idle_ns = 0;
 	if (!t->spec.values)
 		t->spec.values = &table_agg;
 	t->n_cpus = map_is_per_cpu(spec->map) ? libbpf_num_possible_cpus() : 1;
@@ -287,7 +283,6 @@ static struct known *known_get(struct table *t, const void *key)
 	if (!k)
 		return NULL;
 	k->last = k->key + key_size;
-	k->changed_ns = t->now_ns;
 	memcpy(k->key, key, t->spec.key_size);
 	HASH_ADD(hh, t->known, key, t->spec.key_size, k);
 	return k;
@@ -296,7 +291,6 @@ static struct known *known_get(struct table *t, const void *key)
 /* t->sum becomes what was added since the last drain. */
 static void value_delta(struct table *t, struct known *k)
 {
-	k->changed_ns = t->now_ns;
 	memcpy(t->last, k->last, value_size(t));
 	memcpy(k->last, t->sum, value_size(t));
 	t->spec.values->subtract(t->sum, t->last);
@@ -307,7 +301,6 @@ static int key_take(struct table *t, const void *key, const char *cpus, bool las
 {
 	struct known *k;
 
-	t->at = NULL;
 	value_sum(t, cpus);
 	slots_add(t, key);
 	memset(t->last, 0, value_size(t));
@@ -318,7 +311,6 @@ static int key_take(struct table *t, const void *key, const char *cpus, bool las
 		goto deliver;
 	if (!k)
 		return -ENOMEM;
-	t->at = k;
 	if (!value_differs(t, k->last))
 		return 0;
 	value_delta(t, k);
@@ -410,33 +402,20 @@ static int batch_read(struct table *t, u32 *from, u32 *ret_next, u32 *ret_n)
 	return !from || errno == ENOSPC ? -ENOTSUP : -errno;
 }
 
-/* Had it ended before the drain began? What was read since then is all it did. */
-static bool was_over(const struct table *t, u32 tgid)
-{
-	return t->spec.capture && t->spec.capture->ended.n &&
-	       groups_find(&t->spec.capture->ended, &tgid);
-}
-
-/* Looks which processes of the batch have ended, but for those that had when the drain began. 1:
- * some have. */
+/* Looks which processes of the batch have ended. 1: some have. */
 static int ended_find(struct table *t, u32 n)
 {
 	bool some = false;
 
-	if (t->spec.capture && t->spec.capture->ended_known)
-		return 0;
 	for (u32 i = 0; i < n; i++) {
 		u32 tgid = t->spec.tgid(batch_key(t, i));
-		u32 *state = NULL;
+		u32 *state = tgid ? groups_get(&t->ended, &tgid) : NULL;
 
-		if (!tgid || was_over(t, tgid))
-			continue;
-		state = groups_get(&t->ended, &tgid);
-		if (!state)
+		if (tgid && !state)
 			return -ENOMEM;
-		if (!*state)
+		if (state && !*state)
 			*state = kill((pid_t)tgid, 0) && errno == ESRCH ? 2 : 1;
-		some |= *state == 2;
+		some |= state && *state == 2;
 	}
 	return some;
 }
@@ -445,8 +424,6 @@ static bool has_ended(const struct table *t, const void *key)
 {
 	u32 tgid = t->spec.tgid ? t->spec.tgid(key) : 0, *state;
 
-	if (tgid && was_over(t, tgid))
-		return true;
 	state = tgid ? groups_find(&t->ended, &tgid) : NULL;
 	return state && *state == 2;
 }
@@ -462,12 +439,6 @@ static void batch_delete(struct table *t, u32 n)
 		bpf_map_delete_elem(t->spec.map, batch_key(t, i));
 }
 
-/* Of a key that was just read. */
-static bool key_is_idle(const struct table *t)
-{
-	return t->spec.idle_ns && t->at && t->now_ns - t->at->changed_ns >= t->spec.idle_ns;
-}
-
 static int batch_take(struct table *t, u32 n)
 {
 	size_t each = (size_t)t->n_cpus * value_size(t);
@@ -479,7 +450,7 @@ static int batch_take(struct table *t, u32 n)
 		bool ended = has_ended(t, key);
 
 		rc = key_take(t, key, t->spec.batch->values + i * each, ended);
-		if (rc || (!ended && !key_is_idle(t))) {
+		if (rc || !ended) {
 			t->keys++;
 			continue;
 		}
@@ -500,9 +471,6 @@ static int drain_batches(struct table *t)
 
 	if (!t->batch_n)
 		return -ENOTSUP;
-	/* To look for the first key takes a part of what a batch of none does. */
-	if (!t->keys && bpf_map_get_next_key(t->spec.map, NULL, t->next) && errno == ENOENT)
-		return 0;
 	groups_clear(&t->ended);
 	t->keys = 0;
 	for (; !more && !rc; first = false, at = next) {
@@ -524,7 +492,6 @@ int table_drain(struct table *t)
 {
 	int rc = t->slots ? slots_fold(t) : 0;
 
-	t->now_ns = clock_mono_ns();
 	rc = rc ? rc : drain_batches(t);
 	rc = rc == -ENOTSUP ? drain_one_by_one(t) : rc;
 	return MIN(rc, 0);

@@ -9,10 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "bpf/shared.h"
-
-#define TABLE_IDLE_NS (30 * NSEC_PER_SEC)
 
 struct table;
 
@@ -55,11 +52,7 @@ struct table_spec {
 	int slots;
 	u32 slot_key, slot_sums;
 	void *arg;
-	u32 (*tgid)(const void *key); /* NULL: keys are never removed */
-	/* In a session that lasts, a key that did not change for so long is removed, though its
-	 * process lives: each stack of it is one, and they would fill the table. An event that is
-	 * being added at that very moment is lost. 0: none is, nor where there are slots. */
-	u64 idle_ns;
+	u32 (*tgid)(const void *key);  /* NULL: keys are never removed */
 	struct table_batch *batch;     /* outlives it; NULL: keys are read one by one */
 	const struct capture *capture; /* asked whether to leave; NULL: a drain reads all keys */
 };

@@ -38,7 +38,6 @@ void names_free(struct stream_names *names)
 	}
 	vec_free(&names->enums);
 	tasks_free(names);
-	forgetting_free(names);
 	map_free(&names->strings);
 	map_free(&names->tasks);
 	map_free(&names->cgroups);
@@ -46,7 +45,6 @@ void names_free(struct stream_names *names)
 	map_free(&names->symbols);
 	map_free(&names->modules);
 	map_free(&names->stacks);
-	map_free(&names->words);
 	free(names);
 }
 

@@ -43,16 +43,8 @@ struct enum_set {
 	VEC(struct enum_name) order; /* as they were sent */
 };
 
-/* A text that only symbols mean: see STRING_WORD. */
-struct word {
-	bool meant; /* while it is looked which are */
-	char text[];
-};
-
 struct stream_names {
 	u64 seed;              /* of the hashes: ids made to collide would need it */
-	bool forgets;          /* see stream_forgets() */
-	bool frames_gone;      /* some were forgotten: words may be meant by nobody */
 	struct id_map strings; /* const char * */
 	struct id_map tasks;   /* struct task_entry, by tgid << 32 | tid */
 	struct id_map cgroups; /* const char * */
@@ -60,11 +52,9 @@ struct stream_names {
 	struct id_map symbols; /* struct rec_symbol, by frame */
 	struct id_map modules; /* struct rec_module, by its path */
 	struct id_map stacks;  /* struct rec_stack */
-	struct id_map words;   /* struct word, none of which is in strings */
 	VEC(struct enum_set) enums;
 	/* Tasks that ended, or have another name now: in reports until these are forgotten. */
 	VEC(struct task_entry *) leaving;
-	VEC(void *) retired; /* records and words that were replaced or forgotten: freed then */
 };
 
 struct stream_names *names_new(void);
@@ -82,17 +72,5 @@ int tasks_feed(struct stream_names *names, const struct rec_task *t);
 /* Frees those that leave. */
 void tasks_forget(struct stream_names *names);
 void tasks_free(struct stream_names *names);
-
-/* Frames, symbols, stacks and words are kept one by one, and forgotten when they are over. */
-void forgetting_begin(struct stream_names *names);
-/* What is set next may be forgotten; zeroed. */
-void *forgetting_alloc(size_t size);
-/* Its pointer is good until forgetting_end(). */
-int forgetting_retire(struct stream_names *names, const void *value);
-/* A frame with its symbol, or a stack. */
-int forgetting_feed(struct stream_names *names, const struct rec *r);
-/* Frees what was forgotten, and the words that no symbol means. */
-void forgetting_end(struct stream_names *names);
-void forgetting_free(struct stream_names *names);
 
 #endif

@@ -77,10 +77,6 @@ struct rec_tick {
 	struct rec h;
 };
 
-/* STRING_WORD: names a function or a source file, so only symbols refer to it. Live sessions that
- * forget only, as name_is_over(). */
-enum string_flags { STRING_WORD = 1 };
-
 struct rec_string {
 	struct rec h;
 	u32 id;
@@ -117,8 +113,7 @@ struct rec_cgroup {
 	char path[];
 };
 
-/* FRAME_OVER: see name_is_over(). */
-enum frame_space { FRAME_USER = 0, FRAME_KERNEL = 1, FRAME_OVER = 2 };
+enum frame_space { FRAME_USER = 0, FRAME_KERNEL = 1 };
 
 /* One code address. address is the virtual address seen first, or 0 where the
  * process had ended; offset is within the file. Flags: enum frame_space. */
@@ -160,16 +155,6 @@ struct rec_stack {
 	u32 n;
 	u32 frames[]; /* innermost first: kernel frames, then user frames */
 };
-
-/* A frame (FRAME_OVER) or a stack (without frames) that was not seen for so long that the session
- * forgets it: its id does not come again. Live sessions only; no file contains this record. */
-static inline bool name_is_over(const struct rec *r)
-{
-	if (r->kind == REC_FRAME)
-		return r->size >= sizeof(struct rec_frame) && r->flags == FRAME_OVER;
-	return r->kind == REC_STACK && r->size >= sizeof(struct rec_stack) &&
-	       !((const struct rec_stack *)r)->n;
-}
 
 /* "exact", "frame pointers", "cut: …", of the flags of a REC_STACK; never NULL. */
 const char *stack_method_text(u16 flags);

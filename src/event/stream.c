@@ -189,32 +189,12 @@ static int text_feed(struct stream *s, struct id_map *map, u64 id, const char *t
 	return copy ? names_set(s->names, map, id, copy) : -ENOMEM;
 }
 
-/* Adds a word of at most n bytes. One that is replaced lives on until the interval's end. */
-static int word_feed(struct stream *s, u32 id, const char *text, size_t n)
-{
-	const struct word *old = names_find(s->names, &s->names->words, id);
-	struct word *w;
-	int rc;
-
-	n = strnlen(text, n);
-	w = forgetting_alloc(sizeof(*w) + n + 1);
-	if (!w)
-		return -ENOMEM;
-	memcpy(w->text, text, n);
-	rc = names_set(s->names, &s->names->words, id, w);
-	if (rc)
-		free(w);
-	return rc ? rc : forgetting_retire(s->names, old);
-}
-
 static int string_feed(struct stream *s, const struct rec *r)
 {
 	const struct rec_string *t = (const struct rec_string *)r;
 
 	if (!t->id)
 		return 0;
-	if (s->names->forgets && r->flags & STRING_WORD)
-		return word_feed(s, t->id, t->text, MIN((size_t)t->length, r->size - sizeof(*t)));
 	return text_feed(s, &s->names->strings, t->id, t->text,
 		MIN((size_t)t->length, r->size - sizeof(*t)));
 }
@@ -235,22 +215,17 @@ static int record_feed(struct stream *s, struct id_map *map, u64 id, const struc
 {
 	const struct rec *old = names_find(s->names, map, id);
 	u32 size = (u32)((n + 7) & ~(size_t)7);
-	bool forgets = s->names->forgets && map != &s->names->modules;
 	struct rec *copy;
-	int rc;
 
 	if (old && old->size == size && old->flags == r->flags &&
 		!memcmp(old + 1, r + 1, n - sizeof(*r)))
 		return 0;
-	copy = forgets ? forgetting_alloc(size) : arena_alloc(&s->arena, size);
+	copy = arena_alloc(&s->arena, size);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, r, n);
 	copy->size = size;
-	rc = names_set(s->names, map, id, copy);
-	if (rc && forgets)
-		free(copy);
-	return rc || !forgets ? rc : forgetting_retire(s->names, old);
+	return names_set(s->names, map, id, copy);
 }
 
 static int stream_task_feed(struct stream *s, const struct rec *r)
@@ -409,8 +384,6 @@ int stream_feed(struct stream *s, const struct rec *r)
 	if (r->size < sizeof(*r))
 		return 0;
 	interval_feed(s, r->time_ns);
-	if (s->names->forgets && name_is_over(r))
-		return forgetting_feed(s->names, r);
 	if (r->kind < ARRAY_SIZE(feeds) && feeds[r->kind].feed && r->size >= feeds[r->kind].size)
 		rc = feeds[r->kind].feed(s, r);
 	if (s->part_from_ns || s->part_to_ns)
@@ -444,12 +417,7 @@ void stream_interval_begin(struct stream *s)
 
 const char *stream_string(const struct stream *s, u32 id)
 {
-	const struct word *w;
-
-	if (!s->names->forgets)
-		return names_find(s->names, &s->names->strings, id);
-	w = names_find(s->names, &s->names->words, id);
-	return w ? w->text : names_find(s->names, &s->names->strings, id);
+	return names_find(s->names, &s->names->strings, id);
 }
 
 const struct rec_task *stream_task(const struct stream *s, u32 tgid, u32 tid)
@@ -471,12 +439,6 @@ void stream_each_task(const struct stream *s, stream_task_fn fn, void *arg)
 void stream_forget(struct stream *s)
 {
 	tasks_forget(s->names);
-	forgetting_end(s->names);
-}
-
-void stream_forgets(struct stream *s)
-{
-	forgetting_begin(s->names);
 }
 
 const char *stream_comm(const struct stream *s, u32 tgid, u32 tid)

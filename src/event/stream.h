@@ -95,14 +95,11 @@ void stream_interval_begin(struct stream *s);
 /* Nothing that was fed so far is in a report any more: tasks that have ended (TASK_OVER), and what
  * others were named before, are forgotten. */
 void stream_forget(struct stream *s);
-/* Of an empty stream, for a session without end: frames and stacks that are over (name_is_over) are
- * forgotten too, with the next stream_forget(). */
-void stream_forgets(struct stream *s);
 
 /*
  * Names. Every pointer, and what it points to, lives unchanged as long as the stream, that of a
- * task, and with stream_forgets() that of code, until stream_forget(); NULL where an id is not
- * known. A stack's n and a symbol's n (at least 1) are within the record's size.
+ * task until stream_forget(); NULL where an id is not known. A stack's n and a symbol's n (at least
+ * 1) are within the record's size.
  */
 const char *stream_string(const struct stream *s, u32 id);
 const struct rec_task *stream_task(const struct stream *s, u32 tgid, u32 tid);

@@ -30,11 +30,6 @@ static int string_send(struct sink *to, u64 id, const void *value)
 	return text_send(to, &s.h, sizeof(s), value);
 }
 
-static int word_send(struct sink *to, u64 id, const void *value)
-{
-	return string_send(to, id, ((const struct word *)value)->text);
-}
-
 static int cgroup_send(struct sink *to, u64 id, const void *value)
 {
 	struct rec_cgroup c = {.h.kind = REC_CGROUP, .id = id};
@@ -115,7 +110,6 @@ int stream_send_names(const struct stream *s, struct sink *to)
 	int rc = methods_send(s, to);
 
 	rc = rc ? rc : map_send(&n->strings, to, string_send);
-	rc = rc ? rc : map_send(&n->words, to, word_send);
 	rc = rc ? rc : map_send(&n->cgroups, to, cgroup_send);
 	rc = rc ? rc : map_send(&n->frames, to, record_send);
 	rc = rc ? rc : map_send(&n->symbols, to, record_send);

@@ -18,7 +18,7 @@
 #include <bpf/libbpf.h>
 
 #define WAKE_ROOM_MIN 64
-#define ASIDE_NS(run_) ((capture_is_service((run_)->c) ? 10 : 4) * NSEC_PER_SEC)
+#define ASIDE_NS (4 * NSEC_PER_SEC)
 #define SAME_LOOK_NS (200 * NSEC_PER_MSEC)
 
 struct probe_run {
@@ -135,7 +135,6 @@ static int tables_open(struct probe_run *run)
 				.added = table_added,
 				.arg = &run->ctx[i],
 				.tgid = b->tables[i].tgid,
-				.idle_ns = b->tables[i].many_keys ? TABLE_IDLE_NS : 0,
 				.batch = &run->c->batch,
 				.capture = run->c,
 			},
@@ -230,7 +229,7 @@ static int sampler_look(struct probe_run *run, u64 now_ns)
 	u64 gap = MAX(s->every_ns, run->c->opt.sample_ns), due;
 
 	if (is_aside(run))
-		gap = MAX(gap, ASIDE_NS(run));
+		gap = MAX(gap, ASIDE_NS);
 	due = now_ns + gap;
 	if (capture_lasts(run->c) && gap)
 		due -= (now_ns - MIN(run->c->begin_ns, now_ns)) % gap;
@@ -532,7 +531,7 @@ static bool drain_waits(struct probe_run *run, bool sample)
 		return false;
 	if (now < run->aside_ns && !(sample && capture_is_service(run->c)))
 		return true;
-	run->aside_ns = now + ASIDE_NS(run) - every / 2;
+	run->aside_ns = now + ASIDE_NS - every / 2;
 	return false;
 }
 

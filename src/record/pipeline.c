@@ -21,8 +21,7 @@ static int pipeline_put(struct sink *sink, const struct rec *r)
 		rc = stream_feed(&p->stream, r);
 	for (size_t i = 0; i < p->n_views && !rc; i++)
 		rc = p->views[i].view->feed(p->views[i].state, r);
-	/* a file has names for all of it */
-	if (rc || !p->log || task_is_over(r) || name_is_over(r))
+	if (rc || !p->log || task_is_over(r)) /* a file has names for all of it */
 		return rc;
 	/* A full disk does not end the session: the log keeps the failure for pipeline_close_log.
 	 */

@@ -99,7 +99,6 @@ static int session_drain(struct session *s, enum drain what)
 	int rc = s->c.unwind ? unwind_take(s->c.unwind) : names_follow(s->c.names), leaves = 0;
 	u64 begun = clock_mono_ns(), now;
 
-	rc = rc ? rc : names_ended(s->c.names, &s->c);
 	for (size_t i = 0; i < s->n_runs && !rc && !(leaves = capture_leaves(&s->c)); i++)
 		if (what != DRAIN_FULL_ONES || probe_fills_up(s->runs[i]))
 			rc = probe_drain(s->runs[i], what == DRAIN_AND_SAMPLE);
@@ -259,7 +258,9 @@ static u64 interval_start(const struct session *s)
 
 static int interval_begin(struct session *s)
 {
-	return origin_begin(&s->c, s->cfg->command, s->cfg->scope_text, interval_start(s));
+	const struct session_config *cfg = s->cfg;
+
+	return origin_begin(&s->c, cfg->command, cfg->scope_text, interval_start(s));
 }
 
 /* A process that looks for debug files, or opens files of others, works for memwhy. */
@@ -294,7 +295,6 @@ static int names_begin(struct session *s)
 		.debug_info = cfg->debug_info,
 		.sparing = cfg->opt.gentle,
 		.rest = cfg->names_rest,
-		.keep = cfg->names_keep,
 		.unnamed = cfg->unnamed,
 		.servers = cfg->opt.debuginfod_ns ? &s->servers : NULL,
 		.capture = &s->c,

@@ -5,7 +5,6 @@
 #ifndef MEMWHY_RECORD_SESSION_H
 #define MEMWHY_RECORD_SESSION_H
 
-#include "capture/names/names.h"
 #include "probes/probe.h"
 
 struct session_config {
@@ -36,8 +35,6 @@ struct session_config {
 	 * for less memory and more work. */
 	bool brief_names;
 	u32 names_rest; /* see names_options; at the end of the session there are all names */
-	/* See names_options: for a sink that forgets (stream_forgets). */
-	struct names_keep names_keep;
 	bool unnamed;   /* the sink looks at no frame: none is resolved to its symbol */
 	/* SIGHUP and SIGUSR1 are given to this, in place of what they mean otherwise (the end, a
 	 * report now); 0 or -errno to end the session. May be NULL. */

@@ -19,11 +19,9 @@
 /* A service is not to be noticed. */
 #define SAMPLE_NS (2 * NSEC_PER_SEC)
 #define DRAIN_NS (2 * NSEC_PER_SEC)
-#define NAMES_REST 1000000 /* as long as it may: what is told has its names at once */
-#define TRIM_NS (300 * NSEC_PER_SEC)
-#define NAMES_BYTES (3ULL << 20) /* of frames and stacks, and what symbols say of them */
-#define WRITE_MS 60000           /* for an incident, at the end */
-#define STACK_EVERY 251          /* a prime, so that a program's own rhythm is not sampled */
+#define NAMES_REST 500
+#define WRITE_MS 60000  /* for an incident, at the end */
+#define STACK_EVERY 251 /* a prime, so that a program's own rhythm is not sampled */
 
 static void daemon_kill_take(struct service *s, const struct daemon_kill *k)
 {
@@ -139,10 +137,6 @@ static int service_tick(void *arg)
 	if (!rc && s->push)
 		rc = push_profiles_make(s->pushed, &s->pipe->stream, s->push);
 	pipeline_reset(s->pipe);
-	if (now >= s->trim_next_ns) { /* what one busy moment took */
-		malloc_trim(0);
-		s->trim_next_ns = now + TRIM_NS;
-	}
 	stream_interval_begin(&s->pipe->stream);
 	return rc;
 }
@@ -361,8 +355,6 @@ static int service_prepare(struct service *s, struct err *err)
 	if (!rc)
 		rc = s->pipe ? pipeline_init(s->pipe) : -ENOMEM;
 	if (!rc)
-		stream_forgets(&s->pipe->stream);
-	if (!rc)
 		rc = dump_rules(s->pipe, err);
 	if (!rc)
 		rc = push_open(s, err);
@@ -386,7 +378,6 @@ static int service_session(struct service *s, struct session_result *ret, struct
 		.on_events = service_turn,
 		.brief_names = true,
 		.names_rest = s->push ? 0 : NAMES_REST, /* a profile without names is another one */
-		.names_keep = {s->cfg.box.keep_ns + NSEC_PER_SEC, NAMES_BYTES},
 		.on_signal = service_signal,
 		.helpers = {s->writer.pid, s->profiler.pid},
 		.arg = s,

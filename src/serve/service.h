@@ -39,7 +39,7 @@ struct service {
 	struct push *push;               /* with what it is to push; NULL: nothing */
 	struct push_profiles *pushed;
 	int notify_fd;
-	u64 watchdog_ns, watchdog_next_ns, turn_next_ns, trim_next_ns;
+	u64 watchdog_ns, watchdog_next_ns, turn_next_ns;
 	bool ready; /* said so */
 	bool named; /* the names of this tick are all there */
 	VEC(struct told) told;

@@ -123,12 +123,6 @@ int budget_take_word(struct sym_budget *b, u64 bytes)
 	return 0;
 }
 
-void budget_give_back_word(struct sym_budget *b, u64 bytes)
-{
-	b->words_bytes -= MIN(bytes, b->words_bytes);
-	b->bytes_taken -= MIN(bytes, b->bytes_taken);
-}
-
 void budget_leave_out(struct sym_budget *b, u64 bytes)
 {
 	struct budget_user *u = &b->users[b->user];

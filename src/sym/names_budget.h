@@ -37,7 +37,7 @@ struct sym_budget {
 	u64 ns_max, ns_left; /* of time, over all files */
 	u64 pass_ns;         /* when the last pass began */
 	u64 refilled_ns;     /* that came back, at most BUDGET_REFILL_NS */
-	u64 words_bytes;     /* held: what dictionaries keep, see budget_take_word */
+	u64 words_bytes;     /* held for ever: what dictionaries keep, see budget_take_word */
 	u64 words_out;
 	struct budget_user users[BUDGET_USERS];
 	u32 n_users;
@@ -67,9 +67,8 @@ u32 budget_user(struct sym_budget *b, u32 uid);
 /* Takes bytes out of the budget for the present user: 0, or -EFBIG (nothing is taken then). */
 int budget_take(struct sym_budget *b, u64 bytes);
 void budget_give_back(struct sym_budget *b, u32 user, u64 bytes);
-/* The same for a word of a dictionary, whoever's. Dictionaries have half of the budget. */
+/* The same for a word of a dictionary, which stays. Dictionaries have half of the budget. */
 int budget_take_word(struct sym_budget *b, u64 bytes);
-void budget_give_back_word(struct sym_budget *b, u64 bytes);
 /* A file of the present user is left aside, of this size. */
 void budget_leave_out(struct sym_budget *b, u64 bytes);
 

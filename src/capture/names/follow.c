@@ -20,7 +20,6 @@ struct process {
 	bool complete; /* its map holds all there is: nothing is to be read from /proc */
 	bool read;     /* /proc was read, or is gone */
 	u8 ended;      /* calls of follow_named since its exit, plus one */
-	bool gone;     /* … and its number is nobody's */
 	u32 version;   /* see follow_version */
 	char comm[16]; /* that it took last; "" unless seen */
 	struct process_map map;
@@ -165,7 +164,7 @@ static void take_exit(struct follow *f, const struct perf_task *e)
 
 	if (e->pid != e->tid)
 		return;
-	p = follow_process_get(f, e->pid); /* also where it was not known: see follow_ended */
+	HASH_FIND(hh, f->processes, &e->pid, sizeof(e->pid), p);
 	if (p)
 		p->ended = 1;
 }
@@ -222,19 +221,6 @@ void follow_named(struct follow *f)
 		if (p->ended && ++p->ended > 2)
 			process_free(f, p);
 	}
-}
-
-bool follow_ended(struct follow *f, void (*fn)(void *arg, u32 tgid), void *arg)
-{
-	struct process *p, *tmp;
-
-	HASH_ITER (hh, f->processes, p, tmp) {
-		if (p->ended && !p->gone)
-			p->gone = kill((pid_t)p->tgid, 0) && errno == ESRCH;
-		if (p->gone)
-			fn(arg, p->tgid);
-	}
-	return f->rings.n && f->lost == f->lost_before;
 }
 
 size_t follow_count(const struct follow *f)

@@ -18,9 +18,6 @@ int follow_take(struct follow *f);
 /* All that was counted up to now has its names. A process that has ended is forgotten at the second
  * call after. */
 void follow_named(struct follow *f);
-/* Calls fn for each process that was seen to end up to the last follow_take(), and is gone. False:
- * exits may have been missed. */
-bool follow_ended(struct follow *f, void (*fn)(void *arg, u32 tgid), void *arg);
 /* Processes that something is known of. */
 size_t follow_count(const struct follow *f);
 /* The map of a process as far as it is known; owned by f, valid until the next call. */

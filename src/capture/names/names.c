@@ -18,9 +18,6 @@
 /* What an id takes besides its record: the entry that knows it was sent, and the one to find it. */
 #define INTERN_BYTES 64
 #define NAMELESS_MAX 65536
-/* In one drain of so many it is asked of all whether they have ended: exits of before, and of those
- * that were not waited for yet, were not seen. */
-#define ASK_DRAINS 4
 
 int names_put(struct names *n, struct rec *r)
 {
@@ -49,13 +46,12 @@ int names_open(struct sink *sink, const struct names_options *o, struct names **
 	sym.budget = &n->budget;
 	n->sink = sink;
 	n->opt = *o;
-	groups_init(&n->strings, sizeof(XXH128_hash_t), sizeof(struct interned));
-	groups_init(&n->words, sizeof(XXH128_hash_t), sizeof(struct interned));
+	groups_init(&n->strings, sizeof(XXH128_hash_t), sizeof(u32));
 	groups_init(&n->tasks, sizeof(struct task_key), sizeof(struct task_value));
-	groups_init(&n->cgroups, sizeof(u64), sizeof(struct interned));
-	groups_init(&n->frames, sizeof(struct frame_key), sizeof(struct interned));
+	groups_init(&n->cgroups, sizeof(u64), sizeof(u32));
+	groups_init(&n->frames, sizeof(struct frame_key), sizeof(u32));
 	groups_init(&n->told, sizeof(u32), sizeof(u64));
-	groups_init(&n->stacks, sizeof(XXH128_hash_t), sizeof(struct interned));
+	groups_init(&n->stacks, sizeof(XXH128_hash_t), sizeof(u32));
 	groups_init(&n->pairs, sizeof(struct stack_pair), sizeof(u32));
 	hierarchy_find(n);
 	rc = module_table_new(0, &n->modules);
@@ -81,34 +77,6 @@ void names_limit(struct names *n, u64 bytes)
 int names_follow(struct names *n)
 {
 	return follow_take(n->follow);
-}
-
-struct ended {
-	struct groups *to;
-	int rc;
-};
-
-static void ended_add(void *arg, u32 tgid)
-{
-	struct ended *e = arg;
-
-	if (!groups_get(e->to, &tgid))
-		e->rc = -ENOMEM;
-}
-
-int names_ended(struct names *n, struct capture *c)
-{
-	struct ended e = {.to = &c->ended};
-	bool all;
-
-	if (c->unwind || !capture_lasts(c))
-		return 0;
-	if (!c->ended.key_size)
-		groups_init(&c->ended, sizeof(u32), 0);
-	groups_clear(&c->ended);
-	all = follow_ended(n->follow, ended_add, &e);
-	c->ended_known = all && n->drains % ASK_DRAINS;
-	return e.rc;
 }
 
 /* While the process is there: it may end before its stacks are read, its names stay. */
@@ -140,26 +108,21 @@ u32 names_map_version(const struct names *n, u32 tgid)
 	return follow_version(n->follow, tgid);
 }
 
-u32 names_intern(
-	struct names *n, struct groups *g, u32 *last, const void *key, size_t bytes, bool *ret_new)
+u32 names_intern(struct names *n, struct groups *g, const void *key, size_t bytes, bool *ret_new)
 {
-	struct interned *v = groups_find(g, key);
+	u32 *id = groups_find(g, key);
 
-	bytes = (bytes + INTERN_BYTES + 7) & ~7UL;
-	if (!v && !budget_take_word(&n->budget, bytes))
-		v = groups_get(g, key);
-	if (!v)
+	if (!id && !budget_take_word(&n->budget, bytes + INTERN_BYTES))
+		id = groups_get(g, key);
+	if (!id)
 		return 0;
-	*ret_new = !v->id;
-	if (!v->id) {
-		v->id = ++*last;
-		v->words = (u16)MIN(bytes / 8, (size_t)UINT16_MAX);
-	}
-	v->used = n->minute;
-	return v->id;
+	*ret_new = !*id;
+	if (!*id)
+		*id = (u32)g->n;
+	return *id;
 }
 
-static u32 text_intern(struct names *n, struct groups *g, u16 flags, const char *text)
+u32 names_string(struct names *n, const char *text)
 {
 	size_t len = text ? strlen(text) : 0, size = (sizeof(struct rec_string) + len + 8) & ~7UL;
 	_cleanup_free_ struct rec_string *r = NULL;
@@ -170,7 +133,7 @@ static u32 text_intern(struct names *n, struct groups *g, u16 flags, const char 
 	if (!len || size > REC_MAX_SIZE)
 		return 0;
 	hash = XXH3_128bits(text, len);
-	id = names_intern(n, g, &n->last_string, &hash, size, &is_new);
+	id = names_intern(n, &n->strings, &hash, size, &is_new);
 	if (!id || !is_new)
 		return id;
 	r = calloc(1, size);
@@ -178,22 +141,10 @@ static u32 text_intern(struct names *n, struct groups *g, u16 flags, const char 
 		return 0;
 	r->h.size = (u32)size;
 	r->h.kind = REC_STRING;
-	r->h.flags = flags;
 	r->id = id;
 	r->length = (u32)len;
 	memcpy(r->text, text, len);
 	return names_put(n, &r->h) ? 0 : id;
-}
-
-u32 names_string(struct names *n, const char *text)
-{
-	return text_intern(n, &n->strings, 0, text);
-}
-
-u32 names_word(struct names *n, const char *text)
-{
-	return n->opt.keep.ns ? text_intern(n, &n->words, STRING_WORD, text)
-			      : names_string(n, text);
 }
 
 static int cgroup_send(struct names *n, u64 id, const char *path)
@@ -216,9 +167,8 @@ int names_cgroup(struct names *n, u64 id)
 {
 	const char *path;
 	bool is_new = false;
-	u32 ordinal = 0; /* it has an id already */
 
-	if (!id || !names_intern(n, &n->cgroups, &ordinal, &id, sizeof(struct rec_cgroup), &is_new))
+	if (!id || !names_intern(n, &n->cgroups, &id, sizeof(struct rec_cgroup), &is_new))
 		return 0;
 	if (!is_new)
 		return 0;
@@ -272,8 +222,7 @@ int names_drained(struct names *n, bool last)
 	int rc = nameless_send(n, last);
 
 	follow_named(n->follow);
-	rc = rc ? rc : names_tasks_forget(n);
-	return rc ? rc : names_forget(n);
+	return rc ? rc : names_tasks_forget(n);
 }
 
 void names_kernel_is_other(struct names *n)
@@ -343,26 +292,8 @@ static void servers_tell(const struct debuginfod *d, struct capture *c)
 			d->had);
 }
 
-static int hurry_tell(struct names *n, struct capture *c)
-{
-	char most[UNIT_BUF];
-
-	if (n->hurried_told || !n->hurried)
-		return 0;
-	n->hurried_told = true;
-	c->probe = "names";
-	return capture_note(c, NOTE_INFO,
-		"names of stacks that were not seen for some minutes are forgotten earlier than "
-		"planned, as more than %s of them come by: older events have no stack then",
-		fmt_bytes(most, n->opt.keep.bytes));
-}
-
 int names_tell_readers(struct names *n, struct capture *c)
 {
-	int rc = hurry_tell(n, c);
-
-	if (rc)
-		return rc;
 	if (n->unread_told || !n->opt.reader || !reader_is_gone(n->opt.reader))
 		return 0;
 	n->unread_told = true;
@@ -405,7 +336,6 @@ void names_close(struct names *n)
 	perf_maps_free(n->perf_maps);
 	module_table_free(n->modules);
 	groups_free(&n->strings);
-	groups_free(&n->words);
 	groups_free(&n->tasks);
 	groups_free(&n->cgroups);
 	groups_free(&n->frames);

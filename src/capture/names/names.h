@@ -12,12 +12,6 @@
 #include "sym/debuginfod.h"
 #include "sym/process_map.h"
 
-/* Frames and stacks that were not seen for so long are forgotten, and sooner (after two minutes at
- * least) where dictionaries take more than so many bytes. ns 0: never. */
-struct names_keep {
-	u64 ns, bytes;
-};
-
 struct names_options {
 	u8 cgroup_version; /* enum scope_cgroup */
 	bool user_stacks;  /* follow address spaces as they change (perf MMAP2 events) */
@@ -27,7 +21,6 @@ struct names_options {
 	/* Naming reads whole tables of symbols: it rests for so many times as long as it took, five
 	 * minutes at most, where somebody watches 20 seconds; 0: never. */
 	u32 rest;
-	struct names_keep keep;
 	struct debuginfod *servers; /* asked for debug files that are not here; NULL: none */
 	struct reader *reader; /* reads files of others; NULL: this process does, in its cage */
 	const struct capture *capture; /* its last pass asks whether to leave; NULL: it does not */
@@ -38,10 +31,6 @@ int names_open(struct sink *sink, const struct names_options *o, struct names **
 void names_limit(struct names *n, u64 bytes);
 /* Takes pending changes of address spaces; to be called at least as often as stacks are read. */
 int names_follow(struct names *n);
-/* In a session that lasts: sets c->ended to the processes that are gone by now, which tables then
- * need not ask about. After names_follow(). c->ended_known: others are left for later, as few can
- * be missing. */
-int names_ended(struct names *n, struct capture *c);
 /* All that was drained has its names: what has ended is forgotten at the second call after. last:
  * nothing follows. */
 int names_drained(struct names *n, bool last);
@@ -103,8 +92,7 @@ u32 names_kernel_symbol(struct names *n, u64 address);
 int names_symbolize(struct names *n, bool last);
 /* Is that to be left for later? */
 bool names_rest(const struct names *n);
-/* Says with a note each, once, that nothing is left to read files with, and that stacks are
- * forgotten sooner than names_keep says. */
+/* Says with a note, once, that nothing is left to read files with. */
 int names_tell_readers(struct names *n, struct capture *c);
 /* Says with notes what could not be followed or named. */
 void names_tell(struct names *n, struct capture *c);

@@ -33,13 +33,6 @@ struct stack_pair {
 	u32 ustack, kstack;
 };
 
-/* An id of a dictionary. */
-struct interned {
-	u32 id;
-	u16 used;  /* the minute (names.minute) in which it was asked for last */
-	u16 words; /* of 8 bytes, of the budget of dictionaries */
-};
-
 struct names {
 	struct sink *sink;
 	struct names_options opt;
@@ -48,22 +41,16 @@ struct names {
 	struct symbolizer *symbolizer;
 	struct perf_maps *perf_maps;
 	struct follow *follow;
-	struct groups strings; /* 128-bit hash -> struct interned */
-	struct groups words;   /* the same of functions and source files; see names_keep */
-	u32 last_string, last_frame, last_stack; /* ids that were given */
-	u16 minute;    /* of the clock, as of the last drain; wraps */
-	u64 forget_ns; /* when it is looked next what is to be forgotten */
-	u64 hurried;   /* stacks that were forgotten sooner than names_keep says */
-	bool hurried_told;
+	struct groups strings; /* 128-bit hash -> id */
 	struct groups tasks;   /* task_key -> task_value */
 	u64 drains;
 	u64 followed;      /* the drain, from 1 on, for which events were taken */
 	size_t tasks_look; /* with so many, or from then on, it is looked who has ended */
 	u64 tasks_look_ns;
-	struct groups cgroups; /* id -> struct interned */
-	struct groups frames;  /* frame_key -> struct interned */
+	struct groups cgroups; /* id -> 1 */
+	struct groups frames;  /* frame_key -> id */
 	struct groups told;    /* string of a path -> hash of the build id that was sent */
-	struct groups stacks;  /* 128-bit hash of frame ids -> struct interned */
+	struct groups stacks;  /* 128-bit hash of frame ids -> id */
 	struct groups pairs;   /* stack_pair -> id of a stack, the same in every process */
 	size_t resolved;       /* frames whose symbols were sent */
 	u64 rest_ns;           /* names rest until then */
@@ -78,15 +65,8 @@ struct names {
 int names_put(struct names *n, struct rec *r);
 /* After each drain: forgets who ended before the one before it, and says so to the sink. */
 int names_tasks_forget(struct names *n);
-/* The id of a key in a dictionary: *ret_new when it was not there, and has the next id after *last.
- * bytes: of its record, which the reader of records keeps. 0: no memory, or the budget of
- * dictionaries is used up. */
-u32 names_intern(struct names *n, struct groups *g, u32 *last, const void *key, size_t bytes,
-	bool *ret_new);
-/* Id of the name of a function or a source file, which nothing but symbols means. */
-u32 names_word(struct names *n, const char *text);
-/* After a drain, once a minute: tells that what was not asked for in names_keep.ns is over.
- */
-int names_forget(struct names *n);
+/* The id of a key in a dictionary: *ret_new when it was not there. bytes: of its record, which the
+ * reader of records keeps. 0: no memory, or the budget of dictionaries is used up. */
+u32 names_intern(struct names *n, struct groups *g, const void *key, size_t bytes, bool *ret_new);
 
 #endif

@@ -28,7 +28,7 @@ static u32 frame_id(struct names *n, const struct frame_key *key, u64 address, u
 	const struct module *m = module_table_get(n->modules, key->module);
 	struct rec_frame r = REC_INIT(struct rec_frame, REC_FRAME, 0);
 	bool is_new = false;
-	u32 id = names_intern(n, &n->frames, &n->last_frame, key, sizeof(r), &is_new);
+	u32 id = names_intern(n, &n->frames, key, sizeof(r), &is_new);
 
 	if (!id || !is_new)
 		return id;
@@ -172,7 +172,7 @@ static u32 stack_send(struct names *n, const u32 *ids, u32 count, u16 flags)
 	XXH128_hash_t hash = XXH3_128bits_withSeed(ids, count * sizeof(*ids), flags);
 	_cleanup_free_ struct rec_stack *r = NULL;
 	bool is_new = false;
-	u32 id = names_intern(n, &n->stacks, &n->last_stack, &hash, size, &is_new);
+	u32 id = names_intern(n, &n->stacks, &hash, size, &is_new);
 
 	if (!id || !is_new)
 		return id;

@@ -53,8 +53,8 @@ static int symbol_send(struct names *n, u32 frame, const struct sym_frames *f)
 	r->n = (u32)f->n;
 	for (size_t i = 0; i < f->n; i++)
 		r->lines[i] = (struct sym_line){
-			.function = names_word(n, f->v[i].function),
-			.file = names_word(n, f->v[i].file),
+			.function = names_string(n, f->v[i].function),
+			.file = names_string(n, f->v[i].file),
 			.line = f->v[i].line,
 			.offset = (u32)f->v[i].offset,
 		};
@@ -83,7 +83,7 @@ static int module_send(struct names *n, const char *path, const u8 *build_id, u3
 static int frame_symbolize(struct names *n, size_t i)
 {
 	struct frame_key key = *(const struct frame_key *)groups_key(&n->frames, i);
-	u32 id = ((const struct interned *)groups_value(&n->frames, i))->id;
+	u32 id = *(const u32 *)groups_value(&n->frames, i);
 	struct sym_frame made = {};
 	struct sym_frames f = {&made, 1};
 
@@ -132,10 +132,9 @@ static int on_named(void *arg, u32 place, const struct sym_frames *frames)
 {
 	struct pending_group *g = arg;
 	const struct pending *p = &g->asked[place];
-	const struct interned *v = groups_value(&g->n->frames, p->frame);
 
 	progress_step("finding names of functions", g->before + (size_t)(p - g->v), g->all);
-	return symbol_send(g->n, v->id, frames);
+	return symbol_send(g->n, *(const u32 *)groups_value(&g->n->frames, p->frame), frames);
 }
 
 /* False: there is nothing to be read. */

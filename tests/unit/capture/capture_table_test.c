@@ -5,9 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <cmocka.h>
 
 #include "base/util.h"
@@ -95,65 +93,12 @@ static void lean_values_too(void **state)
 		assert_int_equal(sum.sum[i], 10 + i);
 }
 
-static int handed_out(void *arg, const void *key, const void *value)
-{
-	u64 *count = arg;
-
-	(void)key;
-	*count += ((const struct agg_value *)value)->count;
-	return 0;
-}
-
-/* A session that lasts: what a living process no longer does makes room, and what it does again
- * counts from then on. */
-static void an_idle_key_is_removed(void **state)
-{
-	struct table_batch batch = {};
-	struct table_spec spec = {.key_size = sizeof(u32),
-		.added = handed_out,
-		.tgid = table_key_tgid,
-		.batch = &batch,
-		.idle_ns = 1};
-	u32 busy = (u32)getpid(), idle = (u32)getppid(), next;
-	struct agg_value v = agg_of(7);
-	struct table *t;
-	u64 count = 0;
-
-	(void)state;
-	spec.arg = &count;
-	spec.map = bpf_map_create(BPF_MAP_TYPE_HASH, "t", sizeof(u32), sizeof(v), 8, NULL);
-	if (spec.map < 0) {
-		print_message("needs the right to make a BPF map\n");
-		skip();
-	}
-	assert_int_equal(table_open(&spec, &t), 0);
-	assert_int_equal(bpf_map_update_elem(spec.map, &busy, &v, BPF_ANY), 0);
-	assert_int_equal(bpf_map_update_elem(spec.map, &idle, &v, BPF_ANY), 0);
-	assert_int_equal(table_drain(t), 0);
-	assert_int_equal(table_keys(t), 2);
-	v = agg_of(9);
-	assert_int_equal(bpf_map_update_elem(spec.map, &busy, &v, BPF_ANY), 0);
-	assert_int_equal(table_drain(t), 0);
-	assert_int_equal(count, 7 + 9);
-	assert_int_equal(table_keys(t), 1);
-	assert_int_equal(bpf_map_get_next_key(spec.map, NULL, &next), 0);
-	assert_int_equal(next, busy);
-	v = agg_of(2);
-	assert_int_equal(bpf_map_update_elem(spec.map, &idle, &v, BPF_ANY), 0);
-	assert_int_equal(table_drain(t), 0);
-	assert_int_equal(count, 7 + 9 + 2);
-	table_close(t);
-	table_batch_free(&batch);
-	close(spec.map);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpus_are_added_up),
 		cmocka_unit_test(a_drain_is_what_was_added_since),
 		cmocka_unit_test(lean_values_too),
-		cmocka_unit_test(an_idle_key_is_removed),
 	};
 
 	return cmocka_run_group_tests_name("capture_table", tests, NULL, NULL);

@@ -517,90 +517,12 @@ static void tasks_come_and_go(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-static void feed_word(u32 id, const char *text)
-{
-	struct rec_string *r = tailed(REC_STRING, sizeof(*r), text, strlen(text));
-
-	r->h.flags = STRING_WORD;
-	r->id = id;
-	r->length = (u32)strlen(text);
-	feed(r);
-	free(r);
-}
-
-static void feed_named_frame(u32 id, u32 function)
-{
-	struct rec_frame f = {.h = HEAD(REC_FRAME, f, 0), .id = id};
-	struct sym_line line = {.function = function};
-	struct rec_symbol *s;
-
-	feed(&f);
-	s = tailed(REC_SYMBOL, sizeof(*s), &line, sizeof(line));
-	s->frame = id;
-	s->n = 1;
-	feed(s);
-	free(s);
-}
-
-/* What a session without end says is over stays for the report of the interval, and no longer; a
- * word goes when no symbol means it. */
-static void names_that_are_over_are_forgotten(void **state)
-{
-	struct rec_frame over = {.h = HEAD(REC_FRAME, over, 0), .id = 1};
-	const char *shared;
-
-	(void)state;
-	stream_forgets(&stream);
-	feed_string(1, 6, "/bin/a", 6);
-	feed_word(2, "only");
-	feed_word(3, "both");
-	feed_named_frame(1, 2);
-	feed_named_frame(2, 3);
-	feed_named_frame(3, 3);
-	feed_stack(7, 2, (u32[]){1, 2}, 2);
-	feed_stack(8, 1, (u32[]){2}, 1);
-	shared = stream_string(&stream, 3);
-	stream_forget(&stream);
-	assert_string_equal(stream_string(&stream, 2), "only");
-
-	over.h.flags = FRAME_OVER;
-	feed(&over);
-	feed_stack(7, 0, NULL, 0);
-	assert_null(stream_stack(&stream, 7));
-	assert_null(stream_frame(&stream, 1));
-	assert_null(stream_symbol(&stream, 1));
-	assert_string_equal(stream_string(&stream, 2), "only"); /* still in a report */
-	stream_forget(&stream);
-	assert_null(stream_string(&stream, 2));
-	assert_ptr_equal(stream_string(&stream, 3), shared);
-	assert_string_equal(stream_string(&stream, 1), "/bin/a");
-	assert_int_equal(stream_stack(&stream, 8)->n, 1);
-	assert_int_equal(stream_symbol(&stream, 3)->lines[0].function, 3);
-}
-
-/* Others keep what they have: nobody who wrote a file can take a name away. */
-static void a_file_takes_no_name_away(void **state)
-{
-	struct rec_frame f = {.h = HEAD(REC_FRAME, f, 0), .id = 1};
-
-	(void)state;
-	feed_word(2, "f");
-	feed_named_frame(1, 2);
-	f.h.flags = FRAME_OVER;
-	feed(&f);
-	stream_forget(&stream);
-	assert_non_null(stream_frame(&stream, 1));
-	assert_string_equal(stream_string(&stream, 2), "f");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_is_known_at_first),
 		TEST(strings),
 		TEST(strings_that_lie),
-		TEST(names_that_are_over_are_forgotten),
-		TEST(a_file_takes_no_name_away),
 		TEST(tasks),
 		TEST(cgroups),
 		TEST(stacks_and_frames),

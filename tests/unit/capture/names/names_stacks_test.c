@@ -10,7 +10,6 @@
 #include <bpf/bpf.h>
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "capture/names/names_sent.h"
 #include "data/sys/fixture.h"
 #include "event/stream.h"
@@ -21,17 +20,12 @@
 struct told {
 	struct sink sink;
 	u32 frames, stacks, depth; /* depth: of the last stack */
-	u32 over;                  /* names that were forgotten */
 };
 
 static int take(struct sink *sink, const struct rec *r)
 {
 	struct told *t = (void *)sink;
 
-	if (name_is_over(r)) {
-		t->over++;
-		return 0;
-	}
 	t->frames += r->kind == REC_FRAME;
 	t->stacks += r->kind == REC_STACK;
 	if (r->kind == REC_STACK)
@@ -121,61 +115,11 @@ static void addresses_of_nobody_are_not_kept(void **state)
 	end(&t);
 }
 
-/* All that is known becomes so many minutes older. */
-static void age(struct groups *g, u16 minutes)
-{
-	for (size_t i = 0; i < g->n; i++)
-		((struct interned *)groups_value(g, i))->used -= minutes;
-}
-
-static void later(struct test *t, u16 minutes)
-{
-	age(&t->names->frames, minutes);
-	age(&t->names->stacks, minutes);
-	t->names->forget_ns = 0;
-	assert_int_equal(names_drained(t->names, false), 0);
-}
-
-/* A session without end: what is seen stays, what was not for long goes, and comes back by another
- * id. */
-static void what_was_not_seen_for_long_is_forgotten(void **state)
-{
-	u64 here = (u64)(uintptr_t)take, other = (u64)(uintptr_t)stack;
-	struct test t;
-	u32 kept, gone;
-	u64 held;
-
-	(void)state;
-	if (!begin(&t, true))
-		skip();
-	t.names->opt.keep.ns = 600 * NSEC_PER_SEC;
-	later(&t, 0);
-	kept = stack(&t, (u32)getpid(), 2, (u64[]){here, other});
-	gone = stack(&t, (u32)getpid(), 2, (u64[]){other, here});
-	held = t.names->budget.words_bytes;
-	later(&t, 8);
-	assert_int_equal(t.told.over, 0);
-	assert_int_equal(stack(&t, (u32)getpid(), 2, (u64[]){here, other}), kept);
-	later(&t, 8);
-	assert_int_equal(t.told.over, 3); /* a stack and its two frames: other's as the innermost */
-	assert_true(t.names->budget.words_bytes < held);
-	assert_int_equal(stack(&t, (u32)getpid(), 2, (u64[]){here, other}), kept);
-	assert_true(stack(&t, (u32)getpid(), 2, (u64[]){other, here}) > gone);
-	assert_int_equal(t.told.stacks, 3);
-	/* more than they may take: after two minutes already */
-	t.names->opt.keep.bytes = 1;
-	later(&t, 3);
-	assert_int_equal(t.told.over, 3 + 2 + 4);
-	assert_int_equal(t.names->hurried, 2);
-	end(&t);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_walk_ends_where_no_code_is),
 		cmocka_unit_test(addresses_of_nobody_are_not_kept),
-		cmocka_unit_test(what_was_not_seen_for_long_is_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
