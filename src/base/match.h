@@ -1,4 +1,4 @@
-/* Patterns with * ? [a-z] [!a-z] and \\ before any of these, over a whole name. */
+/* Patterns with * ? [a-z] [!a-z] and \ before any of these, over a whole name. */
 #ifndef MEMWHY_BASE_MATCH_H
 #define MEMWHY_BASE_MATCH_H
 

@@ -154,15 +154,12 @@ static void sync_calls_tell(
 	if (c->stack)
 		finding_stack(r, f, c->stack, 4);
 	f->why = mapped ? "Each call writes the changed pages of its range back, waits for the "
-			  "disk to "
-			  "store them (and, in most file systems, for their journal), and "
-			  "write-protects "
-			  "them again, so that the next change of each is a page fault."
+			  "disk to store them (and, in most file systems, for their journal), and "
+			  "write-protects them again, so that the next change of each is a page "
+			  "fault."
 			: "Each call writes the file's dirty pages back and waits for the disk to "
-			  "store "
-			  "them, and in most file systems for their journal. Databases and mail "
-			  "servers do "
-			  "so by design, once for each commit or message.";
+			  "store them, and in most file systems for their journal. Databases and "
+			  "mail servers do so by design, once for each commit or message.";
 	sync_calls_tell_try(r, f, k->call);
 	finding_line(r, f->undo, "Start it again as before.");
 	finding_line(r, f->verify, "`memwhy syscalls -p %u --for 10s`", k->tgid);

@@ -90,9 +90,9 @@ const char *rights_needs(void)
 	static const char *const needs[] = {
 		[REFUSED_BY_LOCKDOWN] = "a kernel without lockdown=confidentiality",
 		[REFUSED_BY_NAMESPACE] = "root outside of this user namespace",
-		[REFUSED_FOR_BPF] = "CAP_BPF, which this root has not",
-		[REFUSED_FOR_PERFMON] = "CAP_PERFMON, which this root has not",
-		[REFUSED_FOR_BOTH] = "CAP_BPF and CAP_PERFMON, which this root has not",
+		[REFUSED_FOR_BPF] = "CAP_BPF, which root lacks here",
+		[REFUSED_FOR_PERFMON] = "CAP_PERFMON, which root lacks here",
+		[REFUSED_FOR_BOTH] = "CAP_BPF and CAP_PERFMON, which root lacks here",
 		[REFUSED_TO_USER] = RIGHTS_ROOT,
 		[REFUSED_OTHERWISE] = "that no security module or seccomp filter refuses it",
 	};
@@ -103,14 +103,14 @@ const char *rights_needs(void)
 int rights_hint(struct err *err)
 {
 	static const char cap[] =
-		"this root has not %s: in a container, add %s to its capabilities";
+		"root lacks %s here: in a container, add %s to its capabilities";
 	enum refused_by by = bpf_refused_by();
 
 	switch (by) {
 	case REFUSED_BY_LOCKDOWN:
-		return err_hint(err, "the kernel is locked down (/sys/kernel/security/lockdown is "
-				     "confidentiality), to root, too: boot without "
-				     "lockdown=confidentiality");
+		return err_hint(err, "the kernel is locked down, for root too "
+				     "(/sys/kernel/security/lockdown is confidentiality): boot "
+				     "without lockdown=confidentiality");
 	case REFUSED_BY_NAMESPACE:
 		return err_hint(err, "root of a user namespace has no rights over the kernel: run "
 				     "it outside of the container, as root");

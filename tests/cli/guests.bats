@@ -86,6 +86,9 @@ setup() {
 	[ "$(grep -cE '^(not )?ok' before)" -eq 2 ]
 	run -1 "$top/tests/vm/run-native" -d before -f 'skipped|middle' some.bats
 	[ "$(grep -cE '^(not )?ok' <<<"$output")" -eq 1 ]
+	run -1 "$top/tests/vm/run-native" -f 'of the host|misspelt' some.bats
+	grep -qx "not ok 1 no test of a guest has a name like 'of the host|misspelt'" <<<"$output"
+	run -0 "$top/tests/vm/run-native" -d before -f 'skipped' some.bats
 	printf '%s "hangs" {\n\tsleep 1000\n}\n%s "goes on" {\n\ttrue\n}\n' @test @test >slow.bats
 	run -1 "$top/tests/vm/run-native" -s 1 slow.bats
 	grep -q '^not ok 1 hangs' <<<"$output"

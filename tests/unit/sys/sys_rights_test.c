@@ -55,11 +55,11 @@ static void the_cause_is_named(void **state)
 	fixture_make(tree);
 	assert_int_equal(chmod(tree, 0755), 0);
 	fixture_put_text(UID_MAP, FIRST);
-	assert_true(is_said(0, "cap_bpf=ep", "CAP_PERFMON, which this root has not",
-		"this root has not CAP_PERFMON: in a container, add it"));
+	assert_true(is_said(0, "cap_bpf=ep", "CAP_PERFMON, which root lacks here",
+		"root lacks CAP_PERFMON here: in a container, add it"));
 	assert_true(
-		is_said(0, "cap_perfmon=ep", "CAP_BPF, which this root has not", "not CAP_BPF:"));
-	assert_true(is_said(0, "cap_syslog=ep", "CAP_BPF and CAP_PERFMON, which this root has not",
+		is_said(0, "cap_perfmon=ep", "CAP_BPF, which root lacks here", "lacks CAP_BPF here:"));
+	assert_true(is_said(0, "cap_syslog=ep", "CAP_BPF and CAP_PERFMON, which root lacks here",
 		"add both"));
 	assert_true(is_said(0, "cap_bpf,cap_perfmon=ep",
 		"that no security module or seccomp filter refuses it", "refuses bpf()"));

@@ -33,9 +33,10 @@ int collector_lineage(struct collector *c, struct lineage *l);
 /* Was this process tracked after that time? Only while locked. */
 bool collector_tracked(const struct collector *c, u32 pid, u64 since_ns);
 
-struct fault_events;
-/* … and these, which outlive it, say who has a seccomp filter. */
+/* Before it starts: these, which outlive it, say who has a seccomp filter. */
 void collector_filters(struct collector *c, struct filters *f);
+
+struct fault_events;
 void collector_count(struct collector *c, struct fault_events *f);
 /* Faults of processes that never told of themselves; lost; in kernel mode there are none. */
 struct collector_faults {
